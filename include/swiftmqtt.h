@@ -988,7 +988,9 @@ typedef struct smq_options {
      * of received messages, for which there is smq_hold(). Topic Aliases are used for QoS 0 alone.
      */
     smq_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
-                                     with mode 0600 if it is not there, as PATH.new until it is whole */
+                                     with mode 0600 if it is not there, as PATH.new until it is whole. With
+                                     SMQ_OPTION_OWN_TRANSPORT it is empty, and journal_bytes says that there
+                                     is a journal: the program has the storage (smq_engine_storage()) */
     uint32_t journal_bytes;       /* the file's size: 65,536 to 1,073,741,824, which has to be what these
                                      options need at least: twice what the outbox has room for, and some. 0:
                                      that much, or what the file has already. A file of another size is
@@ -2946,7 +2948,8 @@ SMQ_API int32_t smq_group_next_ready(smq_group *group, smq_client **client);
 /*
  * Waits until every message that was published is in the journal, and on the disk, or has ended. The
  * connection goes on meanwhile, and no event is released. Without it, a message is stored journal_delay_ms
- * and a write later.
+ * and a write later. With SMQ_OPTION_OWN_TRANSPORT it does not wait, but the next smq_engine_storage() does
+ * not either.
  *
  * client       a client with smq_options.journal
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
@@ -2985,6 +2988,65 @@ typedef struct smq_journal_info {
  * Returns SMQ_OK; SMQ_ERR_NULL, SMQ_ERR_CLIENT, SMQ_ERR_STRUCT_SIZE; SMQ_ERR_NOT_SUPPORTED without a journal.
  */
 SMQ_API int32_t smq_journal_state(smq_client *client, smq_journal_info *state);
+
+/* What the bare engine wants of the storage of its journal: see smq_engine_storage(). */
+enum {
+    SMQ_STORAGE_READ = 1,  /* read byte_count bytes at offset to data; what is not there reads as zeros */
+    SMQ_STORAGE_WRITE = 2, /* write the byte_count bytes at data to offset */
+    SMQ_STORAGE_SYNC = 3   /* make durable all that was written; data is NULL */
+};
+
+typedef struct smq_storage {
+    uint32_t size;      /* in: sizeof(smq_storage) */
+    uint32_t operation; /* SMQ_STORAGE_…; 0: nothing */
+    uint64_t offset;    /* a multiple of 4,096 */
+    void *data;         /* in the client's block */
+    size_t byte_count;  /* a multiple of 4,096, at most smq_options.journal_batch_bytes */
+} smq_storage;
+
+/* A smq_storage with its size set. */
+#define SMQ_STORAGE_INIT                                                                                               \
+    { sizeof(smq_storage), 0, 0, NULL, 0 }
+
+/*
+ * The journal of the bare engine (smq_options.journal_bytes without a path): the program has the storage, a
+ * partition of flash, say, and the client says what it is to do, one thing after the other. Carry out what
+ * this call says, now or in the background, and report that with smq_engine_storage_done(); until then this
+ * call says the same again, and the bytes at data belong to the program. Nothing else waits for it but what
+ * docs/journal.md says.
+ *
+ * It begins after smq_client_init(), by reading what an earlier process has left, or with a new journal if
+ * all that is read are zeros. Until smq_journal_state() returns SMQ_OK, every other call but
+ * smq_client_close() returns SMQ_ERR_STATE, and no other thread may use the client. Afterwards ask after
+ * each of the other calls, as with smq_engine_transmit(), and when smq_engine_next_timeout_ms() says so;
+ * smq_sync() with a timeout of 0 has the next request come at once. A storage must not report a sync as
+ * done before a power cut can no longer undo it, and needs room for journal_bytes bytes, rounded down to
+ * blocks of 4,096.
+ *
+ * client    a client with SMQ_OPTION_OWN_TRANSPORT and a journal
+ * now_ms    the time
+ * unix_s    seconds since 1970, or 0 if that is not known: by them messages expire while no process runs
+ * storage   where to put what is to be done; storage->size must be set
+ *
+ * Returns 1 if there is something to be done, 0 if not now; or SMQ_ERR_NULL, SMQ_ERR_CLIENT,
+ * SMQ_ERR_STRUCT_SIZE; SMQ_ERR_STATE without SMQ_OPTION_OWN_TRANSPORT; SMQ_ERR_NOT_SUPPORTED without a
+ * journal.
+ */
+SMQ_API int32_t smq_engine_storage(smq_client *client, uint32_t now_ms, uint32_t unix_s, smq_storage *storage);
+
+/*
+ * Reports that what smq_engine_storage() said was done, or why not. Without a request it does nothing.
+ *
+ * client     the client
+ * os_error   0; or why it was not: a number of the program's own, which smq_journal_info.os_error and
+ *            SMQ_EVENT_JOURNAL show
+ * now_ms     the time
+ *
+ * Returns SMQ_OK. While the journal is taken up, SMQ_ERR_JOURNAL if it cannot be read or begun,
+ * SMQ_ERR_JOURNAL_CORRUPT, SMQ_ERR_JOURNAL_OTHER, SMQ_ERR_JOURNAL_SIZE: then smq_client_close() is all that
+ * can be done with the client. SMQ_ERR_OPTION if os_error is negative; otherwise as smq_engine_storage().
+ */
+SMQ_API int32_t smq_engine_storage_done(smq_client *client, int32_t os_error, uint32_t now_ms);
 
 #ifdef __cplusplus
 }

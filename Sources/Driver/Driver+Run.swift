@@ -119,7 +119,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     case .closing: if link.isReadable(ready) || link.isWritable(ready) || link.hasBuffered { discard() }
     }
     if readiness != nil { checkDeadlines(at: now) }
-    if engine.hasJournal { serviceJournal(at: now) }
+    if engine.hasJournal, !isCallerDriven { serviceJournal(at: now) }
     if logger.isOn { engine.logStep(logger) }
     guard isLive else { return }
     transmit(at: now)

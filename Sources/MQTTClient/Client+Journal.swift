@@ -17,6 +17,16 @@ public enum JournalError: Error, BitwiseCopyable {
   init(_ error: PlatformError) {
     self = error.code == SystemError.wouldBlock ? .locked : .system(error.code)
   }
+
+  @_optimize(size)
+  init(_ error: StorageError) {
+    switch error {
+    case .system(let code): self = .system(code)
+    case .corrupt: self = .corrupt
+    case .other: self = .other
+    case .size: self = .size
+    }
+  }
 }
 
 /// What has become of `syncJournal`.
@@ -77,6 +87,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     guard engine.hasJournal else { return .stored }
     _ = engine.session.journalPosition()  // looks at what is new
     let target = engine.session.hurryJournal()
+    // Its application writes the journal, and is told to by the next request.
+    if isCallerDriven { return engine.session.isJournalDone(target) ? .stored : .timedOut }
     let failures = engine.session.journalFailures.count
     let isOver = waitForJournal(timeout: timeout) {
       $0.session.isJournalDone(target) || $0.session.isJournalPaused
@@ -84,6 +96,39 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     }
     if engine.session.isJournalDone(target) { return .stored }
     return isOver ? .failed(engine.session.journalFailures.lastError) : .timedOut
+  }
+
+  // MARK: The application has the storage
+
+  /// What the storage is to do next begins with the first block of a journal.
+  @_optimize(size)
+  public mutating func openOwnStorage(_ options: JournalOptions) {
+    let superblock = Superblock(
+      salt: Salt(low: randomNumber(), high: randomNumber()), blocks: options.blocks,
+      owner: Salt(hashing: clientID))
+    engine.session.openJournal(superblock, leastBlocks: options.leastBlocks)
+  }
+
+  public var isJournalOpen: Bool { engine.session.isJournalOpen }
+
+  @_optimize(size)
+  public mutating func storageRequest(at now: Instant, wallClock: UInt32) -> StorageRequest? {
+    engine.session.storageRequest(at: now, wallClock: wallClock)
+  }
+
+  @_optimize(size)
+  public mutating func storageDone(_ error: Int32, at now: Instant) throws(JournalError) {
+    do throws(StorageError) {
+      try engine.session.storageDone(error, at: now)
+    } catch {
+      throw JournalError(error)
+    }
+  }
+
+  /// Where the blocks of a request lie.
+  public var storageSpace: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get { engine.session.recoverySpace }
   }
 
   // MARK: Helpers

@@ -296,7 +296,8 @@ private struct NumberCheck {
   mutating func journal(
     _ request: borrowing RequestedOptions, bytes: Int, messages: Int, unreleased: Int
   ) -> JournalOptions? {
-    guard Feature.hasJournal, request.journal.count > 0 else {
+    let hasOwnStorage = request.ownTransport && request.journalBytes > 0
+    guard Feature.hasJournal, request.journal.count > 0 || hasOwnStorage else {
       if request.journalBytes | request.journalDelay | request.journalBatchBytes | request.journalFlags != 0 {
         areValid = false
       }
@@ -311,8 +312,9 @@ private struct NumberCheck {
       truncatingIfNeeded: JournalLimits.ringBlocks(
         bytes: bytes, messages: messages, unreleased: identifiers, batchBytes: batchBytes))
     let blocks = size == 0 ? least : size / 4096 &- 2
-    if !request.keepSession || request.ownTransport || !Self.isPath(request.journal)
-      || request.journalFlags > 7 || identifiers > JournalLimits.largestList(batchBytes: batchBytes)
+    if !request.keepSession || (request.ownTransport && request.journal.count > 0)
+      || !Self.isPath(request.journal) || request.journalFlags > 7
+      || identifiers > JournalLimits.largestList(batchBytes: batchBytes)
       || blocks < least || blocks > 262_144
     {
       areValid = false

@@ -33,8 +33,9 @@ typealias Client = MQTTClient.Client<Linux>
     submitter: Submitter, client start: UnsafeMutablePointer<Client>,
     handlers table: UnsafeMutablePointer<HandlerTable>?
   ) {
-    magic = Self.liveMagic
-    ownerMagic = Self.liveMagic
+    let isReady = unsafe !Feature.hasEngine || start.pointee.isJournalOpen
+    magic = isReady ? Self.liveMagic : Self.openingMagic
+    ownerMagic = magic
     self.submitter = submitter
     unsafe self.start = unsafe start
     unsafe self.table = unsafe table
@@ -44,6 +45,15 @@ typealias Client = MQTTClient.Client<Linux>
     unsafe start.deinitialize(count: 1)
     unsafe table?.deinitialize(count: 1)
   }
+
+  /// The journal is taken up: now there is a client for all other calls.
+  mutating func open() {
+    magic = Self.liveMagic
+    ownerMagic = Self.liveMagic
+  }
+
+  /// What a call is told that finds the client not live.
+  var refusal: Status { Feature.hasEngine && magic == Self.openingMagic ? .state : .client }
 
   // Only the owner may use these.
 
@@ -68,6 +78,8 @@ typealias Client = MQTTClient.Client<Linux>
 
   static var liveMagic: UInt32 { 0x534D_5154 }  // "SMQT"
   static var parkedMagic: UInt32 { 0x534D_5150 }  // "SMQP"
+  /// The journal is not taken up yet: `smq_engine_storage`.
+  static var openingMagic: UInt32 { 0x534D_514F }  // "SMQO"
   static var closedMagic: UInt32 { 0 }
 }
 
@@ -89,8 +101,18 @@ func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<Clien
   {
     unsafe group.pointee.touch(slot)
   }
-  guard unsafe slot.pointee.ownerMagic == ClientHandle.liveMagic else { throw .client }
+  guard unsafe slot.pointee.ownerMagic == ClientHandle.liveMagic else { throw unsafe slot.pointee.refusal }
   return unsafe slot
+}
+
+/// Returns the same for a client whose journal may not be open yet.
+@_optimize(size)
+func slotBeforeOpening(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
+  if Feature.hasEngine, Feature.hasJournal, let handle = unsafe handle {
+    let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+    if unsafe slot.pointee.magic == ClientHandle.openingMagic { return unsafe slot }
+  }
+  return try unsafe slot(handle)
 }
 
 /// Returns the same for a client that is in no group, and to a thread that does not own the client, and reads
@@ -101,7 +123,7 @@ func slot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<Clien
 func sharedSlot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
   guard let handle = unsafe handle else { throw .null }
   let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
-  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { throw .client }
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic else { throw unsafe slot.pointee.refusal }
   return unsafe slot
 }
 

@@ -75,7 +75,7 @@ public func smq_client_init(
 @c @implementation
 public func smq_client_close(_ client: OpaquePointer?) -> Int32 {
   status { () throws(Status) in
-    let slot = try unsafe slot(client)
+    let slot = try unsafe slotBeforeOpening(client)
     if Feature.hasGroup, let group = unsafe slot.pointee.group { unsafe group.pointee.remove(slot) }
     unsafe slot.pointee.client.wipeSecrets()
     unsafe slot.deinitialize(count: 1)

@@ -6,6 +6,7 @@ import CSwiftMQTT
 import Driver
 import MQTTClient
 import MQTTSession
+import Platform
 import Storage
 
 @c @implementation
@@ -100,6 +101,76 @@ public func smq_engine_timed_out(_ client: OpaquePointer?, _ now_ms: UInt32) -> 
   status { () throws(Status) in
     unsafe try engine(client).pointee.client.service(at: Instant(milliseconds: now_ms)) ? 1 : 0
   }
+}
+
+@c @implementation
+public func smq_engine_storage(
+  _ client: OpaquePointer?, _ now_ms: UInt32, _ unix_s: UInt32, _ storage: UnsafeMutablePointer<smq_storage>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let storage = unsafe storage else { throw .null }
+    let slot = try unsafe storageEngine(client)
+    let (size, known) = unsafe (storage.pointee.size, MemoryLayout<smq_storage>.size)
+    guard size >= UInt32(truncatingIfNeeded: known), size <= 4096 else { throw .structSize }
+    let request = unsafe slot.pointee.client.storageRequest(
+      at: Instant(milliseconds: now_ms), wallClock: unix_s)
+    unsafe storage.pointee = unsafe smq_storage(request, in: &slot.pointee.client)
+    unsafe storage.pointee.size = size
+    unsafe clearTail(storage, size, known: known)
+    return request == nil ? 0 : 1
+  }
+}
+
+@c @implementation
+public func smq_engine_storage_done(_ client: OpaquePointer?, _ os_error: Int32, _ now_ms: UInt32) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe storageEngine(client)
+    guard os_error >= 0 else { throw .option }
+    do throws(JournalError) {
+      try unsafe slot.pointee.client.storageDone(os_error, at: Instant(milliseconds: now_ms))
+    } catch {
+      throw Status(error)
+    }
+    if unsafe slot.pointee.client.isJournalOpen { unsafe slot.pointee.open() }
+    return Status.ok.rawValue
+  }
+}
+
+extension smq_storage {
+  fileprivate init(_ request: StorageRequest?, in client: inout Client) {
+    unsafe self.init()
+    switch request {
+    case .read(let block, let count, let offset)?:
+      unsafe self.init(SMQ_STORAGE_READ, block, count, offset, in: &client)
+    case .write(let block, let count, let offset)?:
+      unsafe self.init(SMQ_STORAGE_WRITE, block, count, offset, in: &client)
+    case .sync?: unsafe operation = UInt32(truncatingIfNeeded: SMQ_STORAGE_SYNC)
+    case nil: break
+    }
+  }
+
+  private init(_ operation: Int, _ block: UInt32, _ count: UInt32, _ offset: Int, in client: inout Client) {
+    unsafe self.init()
+    unsafe self.operation = UInt32(truncatingIfNeeded: operation)
+    // Blocks of 4,096 bytes; a product of 64 bits would be an allocation on 32 bits (docs/decisions/0008).
+    unsafe self.offset = Counter(low: block &<< 12, high: block &>> 20).uint64
+    unsafe byte_count = Int(truncatingIfNeeded: count) &* BlockFile.blockSize
+    unsafe data = unsafe start(of: &client, offset)
+  }
+}
+
+private func start(of client: inout Client, _ offset: Int) -> UnsafeMutableRawPointer? {
+  var space = client.storageSpace
+  return unsafe space.withUnsafeMutableBytes { unsafe $0.baseAddress?.advanced(by: offset) }
+}
+
+/// Returns the client, if its caller has the transport, and a journal of its own.
+private func storageEngine(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer<ClientHandle> {
+  guard Feature.hasEngine, Feature.hasJournal else { throw .notSupported }
+  let slot = try unsafe slotBeforeOpening(handle)
+  guard unsafe slot.pointee.client.isCallerDriven else { throw .state }
+  guard unsafe slot.pointee.client.hasJournal else { throw .notSupported }
+  return unsafe slot
 }
 
 /// Returns the client, if its caller has the transport. It is in no group.

@@ -183,9 +183,9 @@ private func makeClient(
   let clientSlice = plan.reserve(1, of: Client.self)
   let table = plan.reserve(checked.handlers > 0 ? 1 : 0, of: HandlerTable.self)
   let writerSlice = plan.reserve(
-    Feature.hasJournal && checked.journal != nil ? 1 : 0, of: BlockWriterMemory.self)
+    Feature.hasJournal && checked.journalPath.count > 0 ? 1 : 0, of: BlockWriterMemory.self)
   let names = JournalNames.Plan(
-    Feature.hasJournal && checked.journal != nil ? checked.journalPath : nil, in: &plan)
+    Feature.hasJournal && checked.journalPath.count > 0 ? checked.journalPath : nil, in: &plan)
   let clientPlan = ClientPlan(checked, in: &plan)
   let tablePlan =
     checked.handlers > 0
@@ -205,7 +205,9 @@ private func makeClient(
     // The client is made where it stays.
     let client = unsafe block.start(of: clientSlice)
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
-    if Feature.hasJournal, let journal = checked.journal {
+    if Feature.hasEngine, Feature.hasJournal, let journal = checked.journal, checked.journalPath.isEmpty {
+      unsafe client.pointee.openOwnStorage(journal)
+    } else if Feature.hasJournal, let journal = checked.journal {
       let writer = unsafe block.start(of: writerSlice)
       let names = JournalNames(checked.journalPath, names, in: block)
       refusal = unsafe openJournal(names, journal, in: writer, of: client)

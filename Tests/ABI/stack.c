@@ -991,6 +991,44 @@ static void try_journal(void) {
     rmdir(directory);
 }
 
+/* The same with a storage of the program's own. */
+static void try_storage(void) {
+    enum {
+        BYTES = 262144
+    };
+    uint8_t *bytes = calloc(1, BYTES);
+    smq_options options = SMQ_OPTIONS_INIT;
+    if (!bytes) exit(EXIT_FAILURE);
+    options.host = text("server.example");
+    options.client_id = text("a");
+    options.flags = SMQ_OPTION_KEEP_SESSION | SMQ_OPTION_OWN_TRANSPORT;
+    options.outbox_bytes = 8192;
+    options.outbox_messages = 16;
+    options.journal_bytes = BYTES;
+    for (int turn = 0; turn < 2; turn++) {
+        smq_storage storage = SMQ_STORAGE_INIT;
+        use = turn ? "a storage with messages" : "a new storage";
+        EXPECT(SMQ_OK, smq_client_init, (memory, sizeof(memory), &options, &client));
+        for (int is_open = 0;;) {
+            int result;
+            CALL(result, smq_engine_storage, (client, 0, 0, &storage));
+            if (result != 1 && is_open) break;
+            if (storage.operation == SMQ_STORAGE_READ) memcpy(storage.data, bytes + storage.offset, storage.byte_count);
+            if (storage.operation == SMQ_STORAGE_WRITE)
+                memcpy(bytes + storage.offset, storage.data, storage.byte_count);
+            EXPECT(SMQ_OK, smq_engine_storage_done, (client, 0, 0));
+            smq_journal_info info = SMQ_JOURNAL_INFO_INIT;
+            if (is_open || smq_journal_state(client, &info) != SMQ_OK) continue;
+            is_open = 1;
+            smq_message message = told(1 + turn, "gateway/01/state");
+            EXPECT(SMQ_OK, smq_publish, (client, &message));
+            EXPECT(0, smq_sync, (client, 0));
+        }
+        EXPECT(SMQ_OK, smq_client_close, (client));
+    }
+    free(bytes);
+}
+
 int main(int argument_count, char **arguments) {
     (void)arguments;
     static uint8_t publish[128], reasons[64];
@@ -1009,7 +1047,9 @@ int main(int argument_count, char **arguments) {
     try_helpers();
     try_engine();
     try_network(argument_count - 1);
+    try_storage();
     try_journal();
+    try_storage();
     for (size_t i = 0; deepest[i].function; i++)
         printf("%s\t%zu\t%s\n", deepest[i].function, deepest[i].bytes, deepest[i].use);
     return EXIT_SUCCESS;

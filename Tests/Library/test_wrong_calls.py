@@ -481,6 +481,8 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_engine_transmitted": lambda client: library.smq_engine_transmitted(client, 0, 0),
     "smq_engine_next_timeout_ms": lambda client: library.smq_engine_next_timeout_ms(client, 0),
     "smq_engine_timed_out": lambda client: library.smq_engine_timed_out(client, 0),
+    "smq_engine_storage": lambda client: library.smq_engine_storage(client, 0, 0, byref(smq.Storage())),
+    "smq_engine_storage_done": lambda client: library.smq_engine_storage_done(client, 0, 0),
     "smq_client_stats": lambda client: library.smq_client_stats(client, byref(Stats())),
     "smq_client_server": lambda client: library.smq_client_server(client, byref(Server())),
     "smq_client_id": lambda client: library.smq_client_id(client, byref(Bytes())),

@@ -237,6 +237,11 @@ class JournalInfo(Sized):
     """smq_journal_info"""
 
 
+@declared("smq_storage")
+class Storage(Sized):
+    """smq_storage"""
+
+
 I32, U32, SIZE, ANY = ctypes.c_int32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
 LOG = ctypes.CFUNCTYPE(None, ANY, I32, I32, I32, I32)
 PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)

@@ -304,7 +304,8 @@ STRUCTS: dict[str, Any] = {
 # All structs of swiftmqtt.h, in the order in which they stand there: that of smq_abi_layout().
 ORDER = (
     "smq_bytes smq_properties smq_property smq_message smq_options smq_failure smq_subscription smq_subscriptions "
-    "smq_event smq_completion smq_runner smq_runner_options smq_stats smq_server smq_journal_info"
+    "smq_event smq_completion smq_runner smq_runner_options smq_stats smq_server smq_journal_info "
+    "smq_storage"
 ).split()
 
 # Those of swiftmqtt-tls-engine.h, of which a library does not tell the layout: only their size field says what it knows.

@@ -110,6 +110,8 @@ struct SessionJournal: ~Copyable {
   var wholeCommits: UInt32 = 0
   /// While an earlier process' journal is taken up.
   var recovery: Recovery? = nil
+  /// If the application has the storage.
+  var storage = JournalStorage.none
   /// Nothing is sent until what has become of the old session is durable.
   var holdsAll = false
 
