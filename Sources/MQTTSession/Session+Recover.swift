@@ -210,6 +210,7 @@ extension Session {
     journal.element.news.recovered = recovery.count &+ recovery.urgentCount
     journal.element.inboundVersion = state.inbox.awaitingPubrel.changes
     journal.element.durableInboundVersion = journal.element.inboundVersion
+    state.order = UInt16(truncatingIfNeeded: recovery.count &+ recovery.urgentCount)
     state.outbox.endRecovery(recovery.count, space)
     if state.hasUrgent { state.urgent.element.endRecovery(recovery.urgentCount, space) }
   }

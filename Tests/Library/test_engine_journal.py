@@ -86,6 +86,25 @@ class Board:
     def sync(self) -> int:
         return smq.library.smq_sync(self.client.handle, 0)
 
+    def connect(self, session_present: int) -> None:
+        handle = self.client.handle
+        assert self.client.connect() == smq.OK
+        assert self.client.take().type == smq.EVENT_OPEN
+        assert smq.library.smq_engine_opened(handle, self.now) == smq.OK
+        assert self.sent()[0] == 0x10
+        data, size = smq.ANY(), smq.SIZE()
+        assert smq.library.smq_engine_receive_buffer(handle, byref(data), byref(size)) == smq.OK
+        ctypes.memmove(data.value, bytes([0x20, 3, session_present, 0, 0]), 5)
+        assert smq.library.smq_engine_received(handle, 5, self.now) == smq.OK
+        assert self.client.take().type == smq.EVENT_CONNECTED
+
+    def sent(self) -> bytes:
+        data, size, all = smq.ANY(), smq.SIZE(), b""
+        while smq.library.smq_engine_transmit(self.client.handle, self.now, byref(data), byref(size)) == smq.OK and size.value:
+            all += ctypes.string_at(data.value, size.value)
+            assert smq.library.smq_engine_transmitted(self.client.handle, size.value, self.now) == smq.OK
+        return all
+
     def news(self) -> list[tuple[int, int, int]]:
         found = []
         while event := self.client.take():
@@ -226,3 +245,21 @@ def test_expiry():
     with Board(Storage(storage.durable)).open(wall=1100) as board:
         smq.library.smq_engine_timed_out(board.client.handle, 1)
         assert [e.status for e in iter(board.client.take, None) if e.type == smq.EVENT_COMPLETED] == [smq.ERR_EXPIRED]
+
+
+def test_both_queues():
+    """Messages of both that may have been sent are sent again: no queue waits for the other."""
+    storage, options = Storage(), dict(urgent_messages=4, urgent_bytes=1024)
+    with Board(storage, **options).open() as board:
+        board.connect(0)
+        for number in range(2):
+            assert board.client.publish("n", str(number), qos=2) == smq.OK
+            assert board.client.publish("u", str(number), qos=2, urgent=1) == smq.OK
+        assert board.sent() == b""  # their Packet Identifiers are not stored
+        board.store()
+        assert board.sent().count(b"\x34") == 4
+    with Board(Storage(storage.durable), **options).open() as board:
+        assert board.news() == [(smq.JOURNAL_RECOVERED, 4, 0)]
+        board.connect(1)
+        again = board.sent()
+        assert again.count(b"\x3c") == 4 and again.index(b"u") < again.index(b"n")

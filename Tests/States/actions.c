@@ -24,9 +24,10 @@ static int publish(int unused) {
     message.expiry_s = (plan & EXPIRES) != 0;
     message.cookie = number + 1u;
     int32_t status = plan & SUBMITTED ? smq_submit(engine(), &message) : smq_publish(engine(), &message);
-    if (status == SMQ_OK)
+    if (status == SMQ_OK) {
         world.published++;
-    else if (status != SMQ_ERR_FULL)
+        if (scene->crashes && message.qos > 0) note_position(number);
+    } else if (status != SMQ_ERR_FULL)
         violation("a message that is not taken");
     return 1; /* with SMQ_ERR_FULL, too: from now on the client has to tell when there is room */
 }
@@ -204,6 +205,15 @@ void list_actions(void) {
                   { HALF, "half of it is sent", "the client receives half a packet" },
                   { ALL_BUT_ONE, "all but one byte is sent", "the client receives all but one byte of a packet" },
                   { SEVERAL_PACKETS, "", "the client receives all that is on its way" } };
+    static const struct {
+        int how;
+        const char *name;
+    } crashes[] = { { LOST, "crash" },
+                    { ARRIVED, "crash, the commit arrived" },
+                    { TORN, "crash, a part of the commit arrived" },
+                    { LOST | ARRIVES, "crash, what was on its way arrived" },
+                    { ARRIVED | ARRIVES, "crash, the commit and what was on its way arrived" },
+                    { TORN | ARRIVES, "crash, a part of the commit and what was on its way arrived" } };
     int submits = 0, expires = 0, delivers = gets() > 0;
     for (int message = 0; message < sends(); message++) {
         submits |= scene->sends[message] & SUBMITTED;
@@ -224,8 +234,15 @@ void list_actions(void) {
         if (scene->transmits & parts[i].how) add(parts[i].sent, transmit, parts[i].how, 0);
         if (scene->receives & parts[i].how) add(parts[i].received, receive, parts[i].how, 0);
     }
+    if (scene->crashes) add("a commit begins", commit_begins, 0, 0);
+    if (scene->crashes) add("the commit is durable", commit_ends, 0, 0);
+    if (scene->failures) add("the sync fails, and nothing arrived", commit_fails, LOST, 1);
+    if (scene->failures) add("the sync fails, and all arrived", commit_fails, ARRIVED, 1);
+    if (scene->failures) add("the sync fails, and a part arrived", commit_fails, TORN, 1);
     if (expires) add("a second passes", time_passes, 0, 1);
     if (scene->cuts) add("cut, what was on its way is lost", cut, 0, 1);
     if (scene->cuts) add("cut, what was on its way arrived", cut, 1, 1);
+    for (size_t i = 0; scene->crashes && i < sizeof crashes / sizeof crashes[0]; i++)
+        add(crashes[i].name, crash, crashes[i].how, 1);
     if (scene->forgets) add("the server loses the session", server_loses, 0, 1);
 }

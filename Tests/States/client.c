@@ -28,9 +28,18 @@ static uint32_t or_at_least(uint32_t value, uint32_t otherwise, uint32_t least) 
     return value < least ? least : value;
 }
 
+static smq_options options;
+
+/* A block of zeros becomes a client that connects. */
+int restart_client(void) {
+    memset(block, 0, sizeof block);
+    return smq_client_init(block, block_size, &options, &client) == SMQ_OK && (!scene->crashes || take_up_journal()) &&
+           smq_engine_timed_out(engine(), world.now) >= 0 && smq_connect(engine()) == SMQ_OK;
+}
+
 /* No deadline but that for reconnecting, and the expiry of messages: other times are no part of the question. */
 int make_client(void) {
-    smq_options options = SMQ_OPTIONS_INIT;
+    options = (smq_options)SMQ_OPTIONS_INIT;
     int urgent = 0, submitted = 0;
     for (int i = 0; i < sends(); i++) {
         urgent += (scene->sends[i] & URGENT) != 0;
@@ -63,10 +72,12 @@ int make_client(void) {
     options.connect_timeout_ms = SMQ_OFF;
     options.reconnect_min_ms = options.reconnect_max_ms = WAIT_MS;
     options.jitter = SMQ_JITTER_NONE;
-    memset(block, 0, sizeof block);
+    if (scene->crashes) {
+        options.journal_bytes = (STORED_BLOCKS + 2) * 4096;
+        options.journal_batch_bytes = 4096;
+    }
     memset(&world, 0, sizeof world);
+    forget_superblock();
     block_size = (smq_client_size(&options) + 7) / 8 * 8;
-    return block_size > 0 && block_size <= sizeof block &&
-           smq_client_init(block, block_size, &options, &client) == SMQ_OK && smq_engine_timed_out(engine(), 0) >= 0 &&
-           smq_connect(engine()) == SMQ_OK;
+    return block_size > 0 && block_size <= sizeof block && restart_client();
 }

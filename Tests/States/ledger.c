@@ -12,6 +12,7 @@ static int qos_got(int message) { return scene->gets[message] & 3; }
 /* PUBLISH packets that are sent again keep their order, across lanes, too; new ones that of their lane. */
 static void check_order(const struct publish *publish) {
     int message = publish->message;
+    if (world.crashes) return; /* what was sent before the crash nobody knows */
     if (publish->duplicate) {
         if (world.sent_as[message] < world.resent) violation("sent again in another order [MQTT-4.6.0-1]");
         world.resent = world.sent_as[message];
@@ -37,14 +38,16 @@ static void publish_left(const struct packet *packet) {
     struct publish publish = parse_publish(packet, 't', world.published);
     int message = publish.message;
     if (publish.qos != qos_sent(message)) violation("another QoS than was published");
-    if (world.told[message]) violation("sent after its end was told");
+    if (world.told[message] && !world.in_doubt[message]) violation("sent after its end was told");
     if (world.sent_here[message]) violation("sent twice on one connection");
     if (publish.qos == 0) {
         if (world.ever_sent[message]) violation("QoS 0 sent twice");
         if (publish.duplicate) violation("DUP with QoS 0 [MQTT-3.3.1-2]");
     } else {
-        if (publish.duplicate && !world.sent_as[message]) violation("DUP on what this session has not had");
-        if (!publish.duplicate && world.sent_as[message]) violation("sent again without DUP [MQTT-3.3.1-1]");
+        if (publish.duplicate && !world.sent_as[message] && !world.survivor[message])
+            violation("DUP on what this session has not had");
+        if (!publish.duplicate && world.sent_as[message] && !world.survivor[message])
+            violation("sent again without DUP [MQTT-3.3.1-1]");
         for (int other = 0; other < sends(); other++)
             if (other != message && world.in_flight[other] && world.in_identifier[other] == publish.identifier)
                 violation("a Packet Identifier that is in use [MQTT-2.2.1-3]");
@@ -119,13 +122,15 @@ static void completed(const smq_event *event) {
     int message = (int)event->cookie - 1;
     if (message < 0 || message >= world.published) violation("a cookie that was never given");
     int qos = qos_sent(message), plan = scene->sends[message];
+    if (world.told[message] && world.in_doubt[message]) world.told[message] = 0;
     if (++world.told[message] > 1) violation("told twice");
+    world.in_doubt[message] = 0;
     switch (event->status) {
     case SMQ_OK:
         if (qos > 0 ? !world.delivered[message] : !world.ever_sent[message]) violation("told, and not delivered");
         return;
     case SMQ_ERR_SESSION_LOST:
-        if (qos == 2 && world.lost_sessions > 1 && world.ever_sent[message]) return;
+        if (qos == 2 && world.lost_sessions > 1 && (world.ever_sent[message] || world.survivor[message])) return;
         break;
     case SMQ_ERR_DROPPED:
     case SMQ_ERR_REPLACED:
@@ -148,9 +153,9 @@ static void message_came(const smq_event *event) {
         violation("another message than was delivered");
     int message = payload[0];
     if (++world.handed[message] > world.out_times[message]) violation("handed out more often than it was sent");
-    if (event->qos == 2 && world.handed[message] > 1) violation("QoS 2 handed out twice");
+    if (event->qos == 2 && world.handed[message] > 1 + world.crashes) violation("QoS 2 handed out twice");
     if (world.held[message] && !world.stale[message]) violation("handed out again while it is held");
-    if (world.handed[message] == 1 && !scene->may_leave_unanswered)
+    if (world.handed[message] == 1 && !scene->may_leave_unanswered && !world.crashes)
         for (int later = message + 1; later < gets(); later++)
             if (world.handed[later]) violation("handed out in another order");
     if ((event->qos > 0) != (event->token != 0)) violation("a token too many, or too few");
@@ -190,6 +195,7 @@ void event_came(const smq_event *event) {
         message_came(event);
         break;
     case SMQ_EVENT_ROOM:
+    case SMQ_EVENT_JOURNAL:
         break;
     case SMQ_EVENT_DISCONNECTED:
         if (world.link == LINK_OPEN) {
@@ -236,11 +242,29 @@ void connection_ended(void) {
     world.is_connected = world.answered = world.resent = world.finished = 0;
 }
 
+/*
+ * A message that is stored is delivered by the next process, as if nothing had happened. Of one that is not, or was delivered, that
+ * process may have heard or not: it tells its end or does not. A message that the program holds comes again.
+ */
+void process_ended(void) {
+    world.taken = 0;
+    for (int message = 0; message < world.published; message++) {
+        if (!world.stored[message] || world.told[message] || world.delivered[message]) world.in_doubt[message] = 1;
+        world.survivor[message] = 1;
+        world.position[message] = world.stored[message] = 0;
+    }
+    for (int message = 0; message < gets(); message++) {
+        if (world.held[message]) world.handed[message] = 0;
+        world.held[message] = world.stale[message] = 0;
+        world.token[message] = 0;
+    }
+}
+
 /* All that was promised has come true. */
 int is_complete(const struct world *at) {
     if (at->published != sends() || (scene->subscribes && (!at->subscribe_told || !at->is_subscribed))) return 0;
     for (int message = 0; message < sends(); message++)
-        if (!at->told[message]) return 0;
+        if (!at->told[message] && !at->in_doubt[message]) return 0;
     for (int message = 0; message < gets(); message++) {
         uint8_t state = at->out_state[message];
         if (state != OUT_DONE && state != OUT_LOST) return 0;
@@ -253,6 +277,8 @@ int is_complete(const struct world *at) {
 /* Nothing is left in the client of what has come to its end. */
 const char *left_behind(void) {
     smq_stats stats = SMQ_STATS_INIT;
+    for (int message = 0; message < sends(); message++)
+        if (world.in_doubt[message]) return NULL;
     if (smq_client_stats(seen(), &stats) != SMQ_OK) return "smq_client_stats() refused";
     if (stats.outbox_messages + stats.urgent_messages + stats.submit_waiting > 0)
         return "all is told, and something is left in the client";

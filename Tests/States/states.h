@@ -17,10 +17,12 @@
 enum {
     MESSAGES = 6,     /* at most, in each direction */
     LINK_BYTES = 160, /* on their way, in each direction */
-    BLOCK_BYTES = 8192,
-    ACTIONS = 40,    /* at most, in one scene */
-    LONGEST = 20000, /* path that is followed; what would be longer is an error */
-    WAIT_MS = 10,    /* before the next attempt to connect */
+    BLOCK_BYTES = 16384,
+    STORED_BLOCKS = 16, /* of the ring */
+    STORED_BYTES = 256, /* of a block, at most, are not zero */
+    ACTIONS = 40,       /* at most, in one scene */
+    LONGEST = 20000,    /* path that is followed; what would be longer is an error */
+    WAIT_MS = 10,       /* before the next attempt to connect */
     COOKIE_SUBSCRIBE = 100
 };
 
@@ -72,6 +74,9 @@ struct scene {
      * not a connection on which no handshake was finished.
      */
     uint8_t may_leave_unanswered;
+    uint8_t crashes;       /* how often the process ends in the middle; the client has a journal then */
+    uint8_t failures;      /* how often a sync fails */
+    uint8_t storage_lies;  /* a broken storage: what it calls durable is not */
     uint8_t is_forgetful;  /* a broken server: it forgets the identifiers of QoS 2 */
     uint8_t is_endless;    /* a broken server: after a cut it answers PUBREL with PUBREC */
     uint16_t depth;        /* the longest path; 0: LONGEST */
@@ -140,6 +145,15 @@ struct world {
     uint8_t taken;                           /* 1 + the message of the last event, which the next call releases */
     uint8_t lost_sessions;
     uint8_t finished; /* handshakes that ended on this connection */
+    /* The journal. */
+    uint8_t crashes, failures;
+    uint8_t writes;             /* 1 + where the block goes whose sync has not ended */
+    uint8_t position[MESSAGES]; /* of what this process has published, in the journal */
+    uint8_t stored[MESSAGES];   /* the program could know that it is */
+    uint8_t in_doubt[MESSAGES]; /* whether its end will be told: a crash came before that, or after it was delivered */
+    uint8_t survivor[MESSAGES]; /* a process before this one has published it */
+    uint8_t written[STORED_BYTES];
+    uint8_t durable[STORED_BLOCKS][STORED_BYTES];
 };
 
 extern struct world world;
@@ -152,6 +166,7 @@ extern int block_changed;     /* since it was restored */
 smq_client *engine(void);     /* for a call: the block may change */
 const smq_client *seen(void); /* for a question: it does not */
 int make_client(void);        /* for the scene; 0: it cannot be had */
+int restart_client(void);     /* after a crash: the same from what the storage has */
 
 /* ---- Packets (packets.c) */
 
@@ -187,8 +202,27 @@ void packet_came(const struct packet *packet); /* the client gets it, whole */
 void event_came(const smq_event *event);
 void event_released(void);
 void connection_ended(void);
+void process_ended(void);
 int is_complete(const struct world *world);
 const char *left_behind(void); /* where all is complete; NULL: nothing */
+
+/* ---- The storage of a journal (storage.c) */
+
+/* What becomes of a block that was written, when a crash comes. */
+enum {
+    LOST = 0,
+    ARRIVED = 1,
+    TORN = 2,
+    ARRIVES = 4 /* what was on its way to the server */
+};
+
+int take_up_journal(void);
+void forget_superblock(void);
+void note_position(int message);
+int commit_begins(int unused);
+int commit_ends(int unused);
+int commit_fails(int how);
+int crash(int how);
 
 /* ---- The actions (actions.c) */
 

@@ -123,11 +123,18 @@ extension SessionJournal {
       else { return .corrupt }
       guard
         let slot = outbox.restore(
-          header, packet, wanted.state, identifier: wanted.slot, second: clock.second)
+          header, packet, wanted.state, identifier: wanted.slot, order: order(index, isUrgent),
+          second: clock.second)
       else { return .noRoom }
       outbox.stored.element.restored(entry, in: slot)
       return .restored
     }
     return .notHere
+  }
+
+  /// In which order messages of both queues are sent again: no record says when they were sent first, so urgent ones
+  /// come first again.
+  private func order(_ index: Int, _ isUrgent: Bool) -> UInt16 {
+    UInt16(truncatingIfNeeded: isUrgent ? index : index &+ (recovery?.urgentCount ?? 0))
   }
 }

@@ -43,7 +43,7 @@ extension Outbox {
   @_optimize(size)
   mutating func restore(
     _ header: JournalRecord.MessageHeader, _ packet: Span<UInt8>, _ state: StoredMessages.State,
-    identifier: UInt16, second: UInt32
+    identifier: UInt16, order: UInt16, second: UInt32
   ) -> Int? {
     if state != .queued {
       guard let wanted = PacketIdentifier(identifier), addGaps(before: wanted) else { return nil }
@@ -64,7 +64,7 @@ extension Outbox {
       Descriptor(
         cookie: header.cookie.uint64, offset: UInt32(truncatingIfNeeded: offset),
         length: UInt32(truncatingIfNeeded: packet.count), link: header.expiryOffset, expiresAt: 0,
-        since: now.milliseconds, flags: flags, order: 0, tag: 0, state: .queued, result: .delivered,
+        since: now.milliseconds, flags: flags, order: order, tag: 0, state: .queued, result: .delivered,
         reasonCode: 0))
     _ = unsafe bytes.append(packet.count)
     var target = bytes.mutableBytes(in: offset..<offset &+ packet.count)
