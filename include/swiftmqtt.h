@@ -1012,7 +1012,9 @@ enum {
                                stored */
     SMQ_JOURNAL_INLINE = 2, /* no thread: the calls that drive the client write themselves, and wait for the
                                disk */
-    SMQ_JOURNAL_TELL = 4    /* SMQ_JOURNAL_STORED is reported */
+    SMQ_JOURNAL_TELL = 4,   /* SMQ_JOURNAL_STORED is reported */
+    SMQ_JOURNAL_NUMBERS = 8 /* smq_delivery_number(): 10 bytes of journal_batch_bytes, and 24 of memory, for
+                               each of receive_maximum */
 };
 
 /* A smq_options with its size set and everything else zero. */
@@ -2026,6 +2028,29 @@ SMQ_API int32_t smq_ack(smq_client *client, uint64_t token, uint32_t reason_code
  * awaits acknowledgement.
  */
 SMQ_API int32_t smq_packet_identifier(smq_client *client, uint64_t token);
+
+/*
+ * Returns the number of a received message of QoS 2: the next one that is free, or, if the message has one
+ * already, that. As soon as smq_sync() has returned 1, the message keeps it: when the server sends the
+ * message again, to this process or to a later one with the same journal, it has the same number, and no
+ * other message ever has. So each message takes effect exactly once, wherever the process ends, if a
+ * program
+ *
+ *     1. asks for the number of a message, or of several, and calls smq_sync();
+ *     2. leaves out a message whose number it has stored before;
+ *     3. stores what it makes of the message, and the number, in one transaction;
+ *     4. calls smq_ack().
+ *
+ * client   a client with SMQ_JOURNAL_NUMBERS
+ * token    of the message's event, which is the last one, or held
+ * number   where to put the number, which is never 0
+ *
+ * A message whose number was asked for cannot be refused: smq_ack() returns SMQ_ERR_REASON_CODE.
+ *
+ * Returns SMQ_OK, or SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without SMQ_JOURNAL_NUMBERS, or in
+ * 3.1; SMQ_ERR_TOKEN if no message with this token awaits smq_ack(); SMQ_ERR_QOS with QoS 1.
+ */
+SMQ_API int32_t smq_delivery_number(smq_client *client, uint64_t token, uint64_t *number);
 
 /*
  * Receives what follows of a message that arrives in parts (SMQ_OPTION_PARTS) into the program's memory:

@@ -107,6 +107,12 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System: ~Copyable 
   /// The Packet Identifier that a message came with, as long as it is not acknowledged.
   public func packetIdentifier(of token: UInt32) -> UInt16? { engine.session.packetIdentifier(of: token) }
 
+  /// The number of a QoS 2 message that is not acknowledged; it survives the end of the process.
+  @_optimize(size)
+  public mutating func deliveryNumber(of token: UInt32) throws(SessionError) -> Counter {
+    try engine.session.deliveryNumber(of: token)
+  }
+
   /// Returns whether a message, a SUBSCRIBE or an UNSUBSCRIBE has this Packet Identifier; the drop-in asks.
   public func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
     engine.session.isIdentifierInUse(identifier, count)

@@ -147,7 +147,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     let journal = numbers.journal(
       request, bytes: Int(outboxBytes) + Int(urgentBytes),
       messages: Int(outboxMessages) + Int(urgentMessages),
-      unreleased: Int(unreleasedMaximum))
+      received: Int(receiveMaximum), unreleased: Int(unreleasedMaximum))
     // Only 5.0 can say these. Limits and aliases are an offer, which an older version does without.
     let fits =
       version.hasProperties
@@ -242,6 +242,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       session.journalDelay = journal.delay
       session.journalIsStrict = journal.isStrict
       session.journalTellsStored = journal.tellsStored
+      session.deliveryNumbers = journal.numbers
     }
     self.journal = journal
     journalPath = request.journal
@@ -254,6 +255,8 @@ public struct JournalOptions: BitwiseCopyable {
   let delay: UInt32
   let isStrict: Bool
   let tellsStored: Bool
+  /// Of so many received messages at a time.
+  let numbers: Int
   /// How many blocks the ring needs at least, and how many it is to have.
   public let leastBlocks: UInt32
   public let blocks: UInt32
@@ -294,7 +297,7 @@ private struct NumberCheck {
   @inline(never)
   @_optimize(size)
   mutating func journal(
-    _ request: borrowing RequestedOptions, bytes: Int, messages: Int, unreleased: Int
+    _ request: borrowing RequestedOptions, bytes: Int, messages: Int, received: Int, unreleased: Int
   ) -> JournalOptions? {
     let hasOwnStorage = request.ownTransport && request.journalBytes > 0
     guard Feature.hasJournal, request.journal.count > 0 || hasOwnStorage else {
@@ -307,21 +310,23 @@ private struct NumberCheck {
     let batch = value(request.journalBatchBytes, default: 16_384, minimum: 4096, maximum: 1_048_576)
     let batchBytes = (Int(batch) &+ 4095) / 4096 &* 4096
     let size = value(request.journalBytes, default: 0, minimum: 65_536, maximum: 1_073_741_824)
-    let identifiers = JournalLimits.unreleased(unreleased, batchBytes: batchBytes)
+    let count = request.journalFlags & 8 != 0 ? received : 0
+    let identifiers = JournalLimits.unreleased(unreleased, batchBytes: batchBytes, numbers: count)
     let least = UInt32(
       truncatingIfNeeded: JournalLimits.ringBlocks(
         bytes: bytes, messages: messages, unreleased: identifiers, batchBytes: batchBytes))
     let blocks = size == 0 ? least : size / 4096 &- 2
     if !request.keepSession || (request.ownTransport && request.journal.count > 0)
-      || !Self.isPath(request.journal) || request.journalFlags > 7
-      || identifiers > JournalLimits.largestList(batchBytes: batchBytes)
+      || !Self.isPath(request.journal) || request.journalFlags > 15
+      || identifiers > JournalLimits.largestList(batchBytes: batchBytes, numbers: count)
       || blocks < least || blocks > 262_144
     {
       areValid = false
     }
     return JournalOptions(
       batchBytes: batchBytes, delay: delay, isStrict: request.journalFlags & 1 != 0,
-      tellsStored: request.journalFlags & 4 != 0, leastBlocks: least, blocks: blocks, keepsSize: size == 0,
+      tellsStored: request.journalFlags & 4 != 0, numbers: count, leastBlocks: least, blocks: blocks,
+      keepsSize: size == 0,
       hasThread: request.journalFlags & 2 == 0)
   }
 

@@ -181,12 +181,14 @@ extension Session {
     if state.hasUrgent { state.urgent.element.written(isDurable) }
     if isDurable {
       journal.element.durableInboundVersion = journal.element.inboundVersion
+      journal.element.durableNumbersVersion = journal.element.numbersVersion
       journal.element.holdsAll = false
       let withheld = journal.element.withheld.count
       journal.element.releasable =
         hasInboundNews ? journal.element.releasable &+ journal.element.covered : withheld
     } else if journal.element.isInboundWriting {
       journal.element.inboundVersion &-= 1
+      journal.element.numbersVersion = journal.element.durableNumbersVersion
     }
     journal.element.covered = 0
     journal.element.isInboundWriting = false
@@ -197,6 +199,7 @@ extension Session {
   @inline(never)
   @_optimize(size)
   mutating func forgetSession() {
+    journal.element.numbers.removeAll()
     state.outbox.considerNewMessages()
     state.outbox.forgetIdentifiers()
     if state.hasUrgent {
@@ -208,7 +211,9 @@ extension Session {
 
   /// Whether the PUBCOMP of an identifier that the session no longer has must wait.
   var withholdsPubcomp: Bool {
-    isJournaled && state.inbox.awaitingPubrel.changes != journal.element.durableInboundVersion
+    guard isJournaled else { return false }
+    return state.inbox.awaitingPubrel.changes != journal.element.durableInboundVersion
+      || journal.element.numbers.changes != journal.element.durableNumbersVersion
   }
 
   /// Whether one more PUBCOMP can wait for the journal.
@@ -236,6 +241,7 @@ extension Session {
   /// Whether the journal has other identifiers of received messages than the session.
   var hasInboundNews: Bool {
     state.inbox.awaitingPubrel.changes != journal.element.inboundVersion
+      || journal.element.numbers.changes != journal.element.numbersVersion
   }
 
   @_optimize(size)

@@ -112,6 +112,10 @@ extension Session {
         guard applyInbound(record, place) else { return .size }
         continue
       }
+      if kind == .numbers {
+        guard journal.change({ $0.applyNumbers(record.body) }) else { return .size }
+        continue
+      }
       guard !isUrgent || state.hasUrgent else { return .size }
       let isDone =
         isUrgent
@@ -210,6 +214,8 @@ extension Session {
     journal.element.news.recovered = recovery.count &+ recovery.urgentCount
     journal.element.inboundVersion = state.inbox.awaitingPubrel.changes
     journal.element.durableInboundVersion = journal.element.inboundVersion
+    journal.element.numbersVersion = journal.element.numbers.changes
+    journal.element.durableNumbersVersion = journal.element.numbers.changes
     state.order = UInt16(truncatingIfNeeded: recovery.count &+ recovery.urgentCount)
     state.outbox.endRecovery(recovery.count, space)
     if state.hasUrgent { state.urgent.element.endRecovery(recovery.urgentCount, space) }

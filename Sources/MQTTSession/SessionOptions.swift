@@ -73,6 +73,8 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   public var journalIsStrict = false
   /// There is an event for each commit.
   public var journalTellsStored = false
+  /// How many received messages may have a number that the next process knows, too.
+  public var deliveryNumbers = 0
 
   @_lifetime(copy connect)
   public init(connect: consuming Connect) { self.connect = connect }
@@ -86,7 +88,7 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   fileprivate var unreleasedCapacity: Int {
     if unreleasedMaximum > 0 { return unreleasedMaximum }
     if Feature.hasJournal, journalBatchBytes > 0 {
-      return JournalLimits.unreleased(0, batchBytes: journalBatchBytes)
+      return JournalLimits.unreleased(0, batchBytes: journalBatchBytes, numbers: deliveryNumbers)
     }
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }

@@ -47,6 +47,24 @@ public func smq_packet_identifier(_ client: OpaquePointer?, _ token: UInt64) -> 
 }
 
 @c @implementation
+public func smq_delivery_number(
+  _ client: OpaquePointer?, _ token: UInt64, _ number: UnsafeMutablePointer<UInt64>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let number = unsafe number else { throw .null }
+    let slot = try unsafe slot(client)
+    guard Feature.hasJournal else { throw .notSupported }
+    guard let token = Counter.uint32(token), token != 0 else { throw .token }
+    do throws(SessionError) {
+      unsafe number.pointee = try slot.pointee.client.deliveryNumber(of: token).uint64
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
 public func smq_receive_into(
   _ client: OpaquePointer?, _ buffer: UnsafeMutableRawPointer?, _ size: Int
 ) -> Int32 {

@@ -520,6 +520,8 @@ static void try_receiving(void) {
         if (holds && token) {
             use = "properties";
             RUN(smq_packet_identifier, (client, token));
+            uint64_t delivery_number;
+            RUN(smq_delivery_number, (client, token, &delivery_number));
             RUN(smq_ack, (client, token, 0x80, &more_properties));
             RUN(smq_ack, (client, token, 0, NULL));
             use = "packets of every kind";

@@ -488,6 +488,67 @@ def test_threads_and_descriptors(path, clients):
     assert threads() == begin and len(os.listdir("/proc/self/fd")) == descriptors
 
 
+# ---- Numbers of received messages
+
+
+def number_of(client: smq.Client, token: int) -> int:
+    number = ctypes.c_uint64()
+    status = smq.library.smq_delivery_number(client.handle, token, ctypes.byref(number))
+    return number.value if status == smq.OK else status
+
+
+def test_a_message_keeps_its_number(mosquitto, clients, path):
+    options = kept(path, url=mosquitto.url, journal_flags=smq.JOURNAL_NUMBERS, receive_maximum=4, session_expiry_s=60)
+    options["flags"] |= smq.OPTION_HOLD
+    sender = clients(url=mosquitto.url)
+    sender.connected()
+
+    def send(payload: bytes, qos: int = 2) -> None:
+        assert sender.publish("n", payload, qos=qos) == smq.OK
+        sender.wait_event(smq.EVENT_COMPLETED)
+
+    def begin() -> smq.Client:
+        client = clients(**options)
+        client.connected()
+        return client
+
+    client = begin()
+    client.subscribed("n", qos=2)
+    send(b"1")
+    send(b"2")
+    tokens = [client.wait_event(smq.EVENT_MESSAGE, payload=payload).token for payload in (b"1", b"2")]
+    numbers = [number_of(client, token) for token in tokens]
+    assert numbers == [1, 2] and [number_of(client, token) for token in tokens] == numbers
+    assert sync(client) == 1
+    # What has a number cannot be refused.
+    assert client.ack(tokens[0], 0x83) == smq.ERR_REASON_CODE
+    client.close()  # as if it were killed: the journal does not hear of it
+
+    client = begin()
+    again = {payload: client.wait_event(smq.EVENT_MESSAGE, payload=payload).token for payload in (b"1", b"2")}
+    assert [number_of(client, again[payload]) for payload in (b"1", b"2")] == numbers
+    assert client.ack(again[b"1"]) == smq.OK
+    assert number_of(client, again[b"1"]) == smq.ERR_TOKEN
+    send(b"3")
+    third = client.wait_event(smq.EVENT_MESSAGE, payload=b"3").token
+    assert number_of(client, third) == 3
+    send(b"4", qos=1)
+    assert number_of(client, client.wait_event(smq.EVENT_MESSAGE, payload=b"4").token) == smq.ERR_QOS
+    assert sync(client) == 1
+    client.close()
+
+    # Without the flag there are none, and those that follow with it are new.
+    plain = clients(**{**options, "journal_flags": 0})
+    plain.connected()
+    assert number_of(plain, plain.wait_event(smq.EVENT_MESSAGE, payload=b"2").token) == smq.ERR_NOT_SUPPORTED
+    send(b"5")
+    assert sync(plain) == 1
+    plain.close()
+    client = begin()
+    fifth = client.wait_event(smq.EVENT_MESSAGE, payload=b"5").token
+    assert number_of(client, fifth) > 3
+
+
 # ---- Another size
 
 

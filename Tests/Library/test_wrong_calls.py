@@ -168,7 +168,7 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "journal, 60001 ms": (lambda: journal(journal_delay_ms=60_001), smq.ERR_OPTION),
     "journal, small batch": (lambda: journal(journal_batch_bytes=4095), smq.ERR_OPTION),
     "journal, large batch": (lambda: journal(journal_batch_bytes=1_048_577), smq.ERR_OPTION),
-    "journal, unknown flag": (lambda: journal(journal_flags=8), smq.ERR_OPTION),
+    "journal, unknown flag": (lambda: journal(journal_flags=16), smq.ERR_OPTION),
     "journal, too many unreleased": (
         lambda: journal(unreleased_maximum=2021, journal_batch_bytes=4096),
         smq.ERR_OPTION,
@@ -481,6 +481,7 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_engine_transmitted": lambda client: library.smq_engine_transmitted(client, 0, 0),
     "smq_engine_next_timeout_ms": lambda client: library.smq_engine_next_timeout_ms(client, 0),
     "smq_engine_timed_out": lambda client: library.smq_engine_timed_out(client, 0),
+    "smq_delivery_number": lambda client: library.smq_delivery_number(client, 1, byref(ctypes.c_uint64())),
     "smq_engine_storage": lambda client: library.smq_engine_storage(client, 0, 0, byref(smq.Storage())),
     "smq_engine_storage_done": lambda client: library.smq_engine_storage_done(client, 0, 0),
     "smq_client_stats": lambda client: library.smq_client_stats(client, byref(Stats())),

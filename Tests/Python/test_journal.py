@@ -66,6 +66,26 @@ def test_a_message_that_is_not_stored(tmp_path: Path) -> None:
     client.close()
 
 
+def test_the_number_of_a_message(server: Mosquitto, tmp_path: Path, level: str) -> None:
+    url = f"mqtt://127.0.0.1:{server.port}"
+    found = []
+    for _ in range(2):
+        more = options(tmp_path, manual_ack=True, journal_flags=JournalFlag.NUMBERS)
+        with swiftmqtt.Client(url, **more) as client:
+            if not found:
+                client.subscribe(level, qos=2).wait(10)
+                client.publish(level, "1", qos=2).wait(10)
+            message = client.receive(10)
+            found.append(message.delivery_number())
+            client.sync(10)
+    assert found == [1, 1]
+    with swiftmqtt.Client(url, client_id=level, manual_ack=True) as plain:
+        plain.subscribe(level, qos=2).wait(10)
+        plain.publish(level, "2", qos=2).wait(10)
+        with pytest.raises(swiftmqtt.ArgumentError):
+            plain.receive(10).delivery_number()
+
+
 def test_two_clients_and_one_file(tmp_path: Path) -> None:
     with contextlib.closing(swiftmqtt.Client(nowhere(), **options(tmp_path))):
         with pytest.raises(JournalError) as refused:

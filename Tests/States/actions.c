@@ -69,6 +69,12 @@ static int acknowledge(int message) {
     return 1;
 }
 
+static int ask_number(int message) {
+    if (!world.held[message] || world.stale[message]) return 0;
+    take_number(message);
+    return 1;
+}
+
 static int turn(int unused) {
     (void)unused;
     event_released();
@@ -198,6 +204,9 @@ void list_actions(void) {
     static const char *const acks[MESSAGES] = { "smq_ack() for message 0", "smq_ack() for message 1",
                                                 "smq_ack() for message 2", "smq_ack() for message 3",
                                                 "smq_ack() for message 4", "smq_ack() for message 5" };
+    static const char *const asks[MESSAGES] = { "its number, of message 0", "its number, of message 1",
+                                                "its number, of message 2", "its number, of message 3",
+                                                "its number, of message 4", "its number, of message 5" };
     static const struct {
         int how;
         const char *sent, *received;
@@ -223,6 +232,7 @@ void list_actions(void) {
     if (sends()) add("publish", publish, 0, 0);
     if (scene->subscribes) add("subscribe", subscribe, 0, 0);
     for (int message = 0; scene->holds && message < gets(); message++) add(acks[message], acknowledge, message, 0);
+    for (int message = 0; scene->numbers && message < gets(); message++) add(asks[message], ask_number, message, 0);
     add("next event", take_event, 0, 0);
     add("all that is offered is sent", transmit, 0, 0);
     add("the server takes a packet", server_takes, 0, 0);

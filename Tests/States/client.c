@@ -75,6 +75,7 @@ int make_client(void) {
     if (scene->crashes) {
         options.journal_bytes = (STORED_BLOCKS + 2) * 4096;
         options.journal_batch_bytes = 4096;
+        options.journal_flags = scene->numbers ? SMQ_JOURNAL_NUMBERS : 0;
     }
     memset(&world, 0, sizeof world);
     forget_superblock();

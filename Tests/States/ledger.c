@@ -145,6 +145,24 @@ static void completed(const smq_event *event) {
     violation("a message failed");
 }
 
+/*
+ * A message that comes again has the number that the program has noted, and no other message has it. The program notes one
+ * when it is stored.
+ */
+void take_number(int message) {
+    uint64_t number = 0;
+    int32_t status = smq_delivery_number(engine(), world.token[message], &number);
+    if (qos_got(message) == 1) {
+        if (status != SMQ_ERR_QOS) violation("QoS 1 has a number");
+        return;
+    }
+    if (status != SMQ_OK || number == 0) violation("smq_delivery_number() refused");
+    if (world.number[message] && world.number[message] != number) violation("the number of a message has changed");
+    for (int other = 0; other < gets(); other++)
+        if (other != message && world.number[other] == number) violation("another message has had this number");
+    if (smq_sync(engine(), 0) == 1) world.number[message] = number;
+}
+
 static void message_came(const smq_event *event) {
     const uint8_t *payload = event->payload.data;
     if (event->status != SMQ_OK || event->part != (SMQ_PART_FIRST | SMQ_PART_LAST) || event->payload.size != 2 ||

@@ -76,6 +76,7 @@ struct scene {
     uint8_t may_leave_unanswered;
     uint8_t crashes;       /* how often the process ends in the middle; the client has a journal then */
     uint8_t failures;      /* how often a sync fails */
+    uint8_t numbers;       /* smq_delivery_number() of what is held, at any time */
     uint8_t storage_lies;  /* a broken storage: what it calls durable is not */
     uint8_t is_forgetful;  /* a broken server: it forgets the identifiers of QoS 2 */
     uint8_t is_endless;    /* a broken server: after a cut it answers PUBREL with PUBREC */
@@ -114,7 +115,8 @@ enum {
 };
 
 struct world {
-    uint64_t token[MESSAGES]; /* of messages that the program holds */
+    uint64_t token[MESSAGES];  /* of messages that the program holds */
+    uint64_t number[MESSAGES]; /* of messages of the server, as the program has noted it */
     uint32_t now;
     uint16_t in_identifier[MESSAGES];  /* of what the client published, in this session */
     uint16_t out_identifier[MESSAGES]; /* of what the server delivers */
@@ -203,6 +205,7 @@ void event_came(const smq_event *event);
 void event_released(void);
 void connection_ended(void);
 void process_ended(void);
+void take_number(int message);
 int is_complete(const struct world *world);
 const char *left_behind(void); /* where all is complete; NULL: nothing */
 

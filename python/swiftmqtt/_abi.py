@@ -362,6 +362,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_next_completions": (I32, [CLIENT, ANY, U32]),
     "smq_ack": (I32, [CLIENT, U64, U32, P(BytesIn)]),
     "smq_packet_identifier": (I32, [CLIENT, U64]),
+    "smq_delivery_number": (I32, [CLIENT, U64, P(U64)]),
     "smq_request": (I32, [CLIENT, P(Message), P(BytesIn), U32]),
     "smq_fd": (I32, [CLIENT]),
     "smq_next_timeout_ms": (I32, [CLIENT]),

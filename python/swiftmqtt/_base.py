@@ -131,6 +131,11 @@ class BaseClient(Calls):
         """Whether the last attempt failed, and no other server is tried at once."""
         return self._ended is not None and self._ended.retry_ms != 0
 
+    def _delivery_number(self, token: int) -> int:
+        number = ctypes.c_uint64()
+        check(LIBRARY.smq_delivery_number(self._open(), token, ctypes.byref(number)))
+        return number.value
+
     def _next_message(self) -> Message:
         """The next of those that wait; from now on it is the program's, and unless that said otherwise acknowledged."""
         message = self._waiting_messages.popleft()

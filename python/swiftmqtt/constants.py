@@ -306,6 +306,7 @@ class JournalFlag(IntFlag):
     STRICT = 1
     INLINE = 2
     TELL = 4
+    NUMBERS = 8
 
 
 class JournalNews(IntEnum):

@@ -87,6 +87,13 @@ class Message:
         known = self.properties if self._raw_properties else Properties()
         return self._client.adapters.decode(self.payload, known.content_type, as_, known.payload_format_indicator == 1)
 
+    def delivery_number(self) -> int:
+        """With ``manual_ack=True`` and ``JournalFlag.NUMBERS``: the number of a message of QoS 2. As soon as sync()
+        has returned, the message has it whenever the server sends it again, also to a later process, and no other
+        message has. A program that stores it with what it makes of the message, before ack(), can leave out a message
+        whose number it has stored. Raises ArgumentError if the message has none."""
+        return self._client._delivery_number(self._token)
+
     def ack(self, reason_code: int = 0, *, reason_string: str | None = None) -> None:
         """Acknowledges the message now, with ``manual_ack=True``; a reason_code other than 0 (MQTT 5.0)
         refuses it. Does nothing for a message that needs no acknowledgement, or already has it."""

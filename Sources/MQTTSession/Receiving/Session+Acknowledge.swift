@@ -1,4 +1,5 @@
 public import MQTTWire
+public import Storage
 
 /// What the application wants: to acknowledge messages.
 extension Session {
@@ -12,6 +13,24 @@ extension Session {
   /// Returns the Packet Identifier of a message that is not acknowledged yet.
   public func packetIdentifier(of token: UInt32) -> UInt16? { state.inbox.identifier(of: token)?.rawValue }
 
+  /// Returns the number of a QoS 2 message that is not acknowledged yet. As soon as the journal has it, the message has the same
+  /// one when it is handed out again, by the next process as well.
+  @inline(never)
+  @_optimize(size)
+  public mutating func deliveryNumber(of token: UInt32) throws(SessionError) -> Counter {
+    guard isJournaled, journal.element.numbers.capacity > 0, !version.isV31 else { throw .notSupported }
+    guard state.inbox.isPending(token), let identifier = state.inbox.identifier(of: token) else {
+      throw .token
+    }
+    guard state.inbox.isExactlyOnce(token) else { throw .qosNotSupported }
+    let wanted = identifier.rawValue
+    if let position = journal.element.numbers.position(of: wanted) {
+      return journal.element.numbers[position].number
+    }
+    guard !journal.element.numbers.isFull else { throw .full }
+    return journal.change { $0.numbers.add(wanted) }
+  }
+
   /// Acknowledges a message, or changes nothing. The acknowledgement is sent after those of the messages
   /// before it.
   public mutating func acknowledge(
@@ -19,6 +38,8 @@ extension Session {
   ) throws(SessionError) {
     guard state.inbox.isPending(token) else { throw .token }
     guard Acknowledgement.isAllowedFromClient(reasonCode, version) else { throw .reasonCode }
+    // A refusal ends the exchange at once, and the identifier could come back before the journal knows.
+    if isJournaled, reasonCode >= 0x80, hasNumber(token) { throw .reasonCode }
     guard properties.count > 0 else {
       _ = state.inbox.accept(token, reasonCode: reasonCode)
       sendAcknowledgements()
@@ -38,6 +59,12 @@ extension Session {
       state.inbox.removeNext()
     }
     parse()
+  }
+
+  @_optimize(size)
+  private func hasNumber(_ token: UInt32) -> Bool {
+    guard let identifier = state.inbox.identifier(of: token) else { return false }
+    return journal.element.numbers.position(of: identifier.rawValue) != nil
   }
 
   /// Accepts a message that the application is done with.

@@ -121,6 +121,8 @@ extension Session {
   mutating func handle(pubrel packet: Acknowledgement, _ header: FixedHeader) {
     if state.inbox.isUnacknowledged(packet.identifier) { return violate(.handshake) }
     let isKnown = state.inbox.receivedPubrel(packet.identifier)
+    // A message that an earlier process has accepted, and not stored that, may have a number.
+    if isJournaled { journal.element.numbers.remove(packet.identifier.rawValue) }
     if withholdsPubcomp {
       journal.change { $0.withhold(packet.identifier, isKnown: isKnown) }
     } else {

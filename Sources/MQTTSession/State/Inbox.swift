@@ -167,6 +167,11 @@ public struct Inbox: ~Copyable {
     return ring[at: index].identifier
   }
 
+  func isExactlyOnce(_ token: UInt32) -> Bool {
+    guard let index = index(of: token) else { return false }
+    return ring[at: index].qos == .exactlyOnce
+  }
+
   func isPending(_ token: UInt32) -> Bool {
     guard let index = index(of: token) else { return false }
     return !ring[at: index].isAccepted

@@ -8,13 +8,17 @@ public enum JournalLimits {
     room(batchBytes) &- Record.headerSize &- JournalRecord.MessageHeader.size
   }
 
-  /// How many identifiers of received messages fit.
-  public static func largestList(batchBytes: Int) -> Int { (room(batchBytes) &- Record.headerSize) / 2 }
+  /// How many identifiers of received messages fit, beside numbers for so many.
+  @_optimize(size)
+  public static func largestList(batchBytes: Int, numbers: Int) -> Int {
+    let record = numbers > 0 ? Record.headerSize &+ 8 &+ 10 &* numbers : 0
+    return max(0, room(batchBytes) &- Record.headerSize &- record) / 2
+  }
 
   /// How many QoS 2 messages from the server may be unreleased; `wanted` 0: as many as fit.
   @_optimize(size)
-  public static func unreleased(_ wanted: Int, batchBytes: Int) -> Int {
-    wanted > 0 ? wanted : min(largestList(batchBytes: batchBytes), 65_535)
+  public static func unreleased(_ wanted: Int, batchBytes: Int, numbers: Int) -> Int {
+    wanted > 0 ? wanted : min(largestList(batchBytes: batchBytes, numbers: numbers), 65_535)
   }
 
   /// How many blocks a ring needs at least for messages of so many bytes, and the list of identifiers: twice what they

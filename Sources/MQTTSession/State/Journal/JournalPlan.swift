@@ -28,6 +28,7 @@ import Storage
     let slot: ArenaSlice<SessionJournal>
     let blocks: ArenaSlice<UInt8>
     let withheld: ArenaSlice<SessionJournal.Withheld>
+    let numbers: DeliveryNumbers.Plan
     let delay: UInt32
     let isStrict: Bool
     let tellsStored: Bool
@@ -41,6 +42,7 @@ import Storage
         messages: options.urgentMessages, descriptors: options.urgentMessages, in: &plan)
       slot = plan.reserve(1, of: SessionJournal.self)
       withheld = plan.reserve(options.receiveMaximum, of: SessionJournal.Withheld.self)
+      numbers = DeliveryNumbers.Plan(options.deliveryNumbers, in: &plan)
       blocks = plan.reserve(options.journalBatchBytes, of: UInt8.self)
       delay = options.journalDelay
       isStrict = options.journalIsStrict
@@ -59,7 +61,8 @@ import Storage
     func journal(in block: borrowing Arena) -> JournalSlot<SessionJournal> {
       OptionalSlot(slot, in: block) {
         SessionJournal(
-          blocks: block.region(blocks), withheld: block.table(withheld), delay: delay, isStrict: isStrict,
+          blocks: block.region(blocks), withheld: block.table(withheld),
+          numbers: DeliveryNumbers(numbers, in: block), delay: delay, isStrict: isStrict,
           tellsStored: tellsStored)
       }
     }

@@ -93,7 +93,7 @@ extension SessionJournal {
     case .bound: messages.found(entry, identifier == 0 ? .queued : .bound, identifier: identifier)
     case .released: messages.found(entry, .released, identifier: identifier)
     case .ended: messages.found(entry, .free, identifier: 0)
-    case .inbound, .time: break
+    case .inbound, .numbers, .time: break
     }
     return true
   }

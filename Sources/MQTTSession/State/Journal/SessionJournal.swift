@@ -87,6 +87,11 @@ struct SessionJournal: ~Copyable {
   var inboundVersion: UInt32 = 0
   /// And of those that are durable.
   var durableInboundVersion: UInt32 = 0
+  var numbers: DeliveryNumbers
+  /// `DeliveryNumbers.changes` of those that the journal has, or will have with the commit that is written; and of those
+  /// that are durable.
+  var numbersVersion: UInt32 = 0
+  var durableNumbersVersion: UInt32 = 0
   /// Where the commit begins that has them; `nil`: none has.
   var inboundPlace: UInt32? = nil
   var isInboundWriting = false
@@ -128,11 +133,12 @@ struct SessionJournal: ~Copyable {
 
   @_optimize(size)
   init(
-    blocks: consuming Region, withheld: consuming Table<Withheld>, delay: UInt32, isStrict: Bool,
-    tellsStored: Bool
+    blocks: consuming Region, withheld: consuming Table<Withheld>, numbers: consuming DeliveryNumbers,
+    delay: UInt32, isStrict: Bool, tellsStored: Bool
   ) {
     commit = Commit(blocks)
     self.withheld = FixedRing(withheld)
+    self.numbers = numbers
     self.delay = delay
     self.isStrict = isStrict
     self.tellsStored = tellsStored
@@ -158,13 +164,68 @@ struct SessionJournal: ~Copyable {
   @inline(never)
   @_optimize(size)
   mutating func tellInbound(_ identifiers: borrowing IdentifierSet, place: UInt32) -> Bool {
-    guard commit.fits(2 &* identifiers.count) else { return false }
+    let ids = identifiers.count
+    guard commit.fits(2 &* ids &+ numbersRecordSize) else { return false }
     commit.begin(kind: JournalRecord.Kind.inbound.rawValue, subject: 0, length: 2 &* identifiers.count)
     var cursor = 0
     while let identifier = identifiers.next(after: &cursor) { commit.put(identifier) }
+    if hasNumbers { tellNumbers(identifiers) }
     inboundVersion = identifiers.changes
     inboundPlace = place
     isInboundWriting = true
+    return true
+  }
+
+  /// A client that does without numbers keeps the last one of a client that did not.
+  private var hasNumbers: Bool { numbers.capacity > 0 || numbers.last != Counter() }
+
+  private var numbersRecordSize: Int { hasNumbers ? Record.headerSize &+ 8 &+ 10 &* numbers.count : 0 }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func tellNumbers(_ identifiers: borrowing IdentifierSet) {
+    // A message that was accepted is not handed out again.
+    var position = numbers.count
+    while position > 0 {
+      position &-= 1
+      let identifier = numbers[position].identifier
+      if identifiers.contains(identifier) { numbers.remove(identifier) }
+    }
+    commit.begin(kind: JournalRecord.Kind.numbers.rawValue, subject: 0, length: 8 &+ 10 &* numbers.count)
+    commit.put(numbers.last.low)
+    commit.put(numbers.last.high)
+    for position in 0..<numbers.count {
+      let entry = numbers[position]
+      commit.put(entry.identifier)
+      commit.put(entry.number.low)
+      commit.put(entry.number.high)
+    }
+    numbersVersion = numbers.changes
+  }
+
+  private func counter(at offset: Int) -> Counter {
+    Counter(
+      low: commit.blocks.bytes.littleEndian32(at: offset),
+      high: commit.blocks.bytes.littleEndian32(at: offset &+ 4))
+  }
+
+  /// Handles the record with the numbers. Returns false if there are more than this client has room for.
+  @inline(never)
+  @_optimize(size)
+  mutating func applyNumbers(_ body: ByteRange) -> Bool {
+    guard body.count >= 8, (body.count &- 8) % 10 == 0 else { return false }
+    numbers.removeAll()
+    numbers.last = counter(at: body.offset)
+    // Without the option they are of no use any more.
+    guard numbers.capacity > 0 else { return true }
+    var offset = body.offset &+ 8
+    while offset < body.end {
+      guard !numbers.isFull else { return false }
+      let identifier = commit.blocks.bytes.littleEndian16(at: offset)
+      let number = counter(at: offset &+ 2)
+      numbers.insert(identifier, number)
+      offset &+= 10
+    }
     return true
   }
 
