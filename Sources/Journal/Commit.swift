@@ -27,14 +27,12 @@ public struct Commit: ~Copyable {
   @_optimize(size)
   public mutating func begin(kind: UInt8, flags: UInt8 = 0, subject: UInt16, length: Int) {
     precondition(length >= 0 && fits(length))
-    put(kind)
-    put(flags)
-    put(subject)
-    put(UInt32(truncatingIfNeeded: length))
+    var header: InlineArray<8, UInt8> = [kind, flags, 0, 0, 0, 0, 0, 0]
+    var bytes = header.mutableSpan
+    bytes.put(subject, at: 2)
+    bytes.put(UInt32(truncatingIfNeeded: length), at: 4)
+    put(header.span)
   }
-
-  @_optimize(size)
-  public mutating func put(_ byte: UInt8) { put(integer: byte) }
 
   @_optimize(size)
   public mutating func put(_ value: UInt16) { put(integer: value) }

@@ -46,13 +46,19 @@ enum JournalRecord {
 
     static var size: Int { 30 }
 
+    @_optimize(size)
     func put(into commit: inout Commit) {
-      commit.put(serial)
-      commit.put(cookie)
-      commit.put(identifier)
-      commit.put(flags)
-      commit.put(expiry)
-      commit.put(expiryOffset)
+      var header = InlineArray<30, UInt8>(repeating: 0)
+      var bytes = header.mutableSpan
+      bytes.put(serial.low, at: 0)
+      bytes.put(serial.high, at: 4)
+      bytes.put(cookie.low, at: 8)
+      bytes.put(cookie.high, at: 12)
+      bytes.put(identifier, at: 16)
+      bytes.put(flags, at: 18)
+      bytes.put(expiry, at: 22)
+      bytes.put(expiryOffset, at: 26)
+      commit.put(header.span)
     }
   }
 }
@@ -92,13 +98,5 @@ extension JournalRecord.MessageHeader {
     } catch {
       return false
     }
-  }
-}
-
-extension Commit {
-  @_optimize(size)
-  fileprivate mutating func put(_ value: Counter) {
-    put(value.low)
-    put(value.high)
   }
 }
