@@ -2033,8 +2033,8 @@ SMQ_API int32_t smq_packet_identifier(smq_client *client, uint64_t token);
  * Returns the number of a received message of QoS 2: the next one that is free, or, if the message has one
  * already, that. As soon as smq_sync() has returned 1, the message keeps it: when the server sends the
  * message again, to this process or to a later one with the same journal, it has the same number, and no
- * other message ever has. So each message takes effect exactly once, wherever the process ends, if a
- * program
+ * other message ever has. So each message takes effect exactly once, wherever the process ends, if the
+ * program does this:
  *
  *     1. asks for the number of a message, or of several, and calls smq_sync();
  *     2. leaves out a message whose number it has stored before;

@@ -53,11 +53,11 @@ public struct Submitter: BitwiseCopyable {
   private let wakeUp: WakeUp
   /// The version of the options. The client may have fallen back to an older one.
   private let version: ProtocolVersion
+  /// How many blocks a commit of the journal has; 0: there is none.
+  private let journalBlocks: UInt16
   private let outboxBytes: Int
   /// 0: there is no room for urgent messages.
   private let urgentBytes: Int
-  /// The largest packet that the journal can have, if there is one.
-  private let storableBytes: Int
 
   public init(_ options: borrowing ClientOptions, queue: MPSCQueue<Submission>, wakeUp: WakeUp) {
     self.queue = queue
@@ -65,9 +65,7 @@ public struct Submitter: BitwiseCopyable {
     version = options.session.connect.version
     outboxBytes = options.session.outboxBytes
     urgentBytes = options.session.urgentBytes
-    storableBytes =
-      Feature.hasJournal && options.session.journalBatchBytes > 0
-      ? JournalLimits.largestPacket(batchBytes: options.session.journalBatchBytes) : .max
+    journalBlocks = UInt16(truncatingIfNeeded: options.session.journalBatchBytes / 4096)
   }
 
   /// Puts a message into the queue, or changes nothing. `now` is asked only for one that expires.
@@ -75,6 +73,15 @@ public struct Submitter: BitwiseCopyable {
     _ message: consuming Publish, _ options: PublishOptions, at now: () -> Instant
   ) throws(SessionError) {
     wakeOwner(for: try put(message, options, at: now))
+  }
+
+  /// Whether the journal has room for a packet, if it is to have it.
+  @inline(__always)
+  private func isStorable(_ message: borrowing Publish, _ options: PublishOptions, _ size: Int) -> Bool {
+    guard Feature.hasJournal, journalBlocks > 0, message.qos != .atMostOnce, !options.isUnstored else {
+      return true
+    }
+    return size <= JournalLimits.largestPacket(batchBytes: Int(journalBlocks) &* 4096)
   }
 
   // Two halves, because the kernel may stop a thread between them: the simulator does so.
@@ -91,8 +98,7 @@ public struct Submitter: BitwiseCopyable {
     if inList == nil { message.own.messageExpiryInterval = options.expiry }
     let room = options.isUrgent ? urgentBytes : outboxBytes
     let size = FixedHeader.packetSize(message.remainingLength(version))
-    let isStored = message.qos != .atMostOnce && !options.isUnstored
-    guard size <= room, !isStored || size <= storableBytes else { throw .tooLarge }
+    guard size <= room, isStorable(message, options, size) else { throw .tooLarge }
 
     var submission = Submission(message, options)
     if let inList {
