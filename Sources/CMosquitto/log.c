@@ -1,5 +1,6 @@
 /* The lines that libmosquitto logs: programs show them, and scripts look for them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "shim.h"
 
@@ -18,11 +19,19 @@ static const char *const formats[] = {
     [SHIM_RECEIVED_PUBCOMP] = "Client %s received PUBCOMP (Mid: %d, RC:%d)",
     [SHIM_RECEIVED_SUBACK] = "Client %s received SUBACK",
     [SHIM_RECEIVED_UNSUBACK] = "Client %s received UNSUBACK",
+    [SHIM_JOURNAL_RECOVERED] = "Client %s has %d messages of an earlier process in its journal",
+    [SHIM_JOURNAL_HEALED] = "Client %s has everything in its journal again",
 };
 
 const char *shim_line(char *line, size_t size, int32_t kind, const char *id, int32_t first, int32_t second) {
     if (kind < 0 || (size_t)kind >= sizeof(formats) / sizeof(formats[0]) || !formats[kind]) return "";
     snprintf(line, size, formats[kind], id ? id : "(null)", first, second);
+    return line;
+}
+
+const char *shim_line_journal(char *line, size_t size, const char *id, bool is_refused, int32_t number) {
+    snprintf(line, size, is_refused ? "Client %s cannot use its journal: %s" : "Client %s cannot write its journal: %s",
+             id ? id : "(null)", strerror(number));
     return line;
 }
 

@@ -52,6 +52,48 @@ uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, 
     return errno || *end || value < minimum || value > maximum ? fallback : (uint32_t)value;
 }
 
+/* ---- the journal ---- */
+
+static bool is_plain(char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           byte == '-' || byte == '_';
+}
+
+static const char *journal_directory(void) {
+    const char *directory = platform_environment("MOSQUITTO_JOURNAL");
+    return directory && *directory ? directory : NULL;
+}
+
+bool shim_has_journals(void) { return journal_directory() != NULL; }
+
+char *shim_journal_path(const char *id) {
+    static const char digits[] = "0123456789ABCDEF", suffix[] = ".journal";
+    const char *directory = journal_directory();
+    if (!directory) return NULL;
+    size_t length = strlen(directory);
+    char *path = malloc(length + 1 + 3 * strlen(id) + sizeof suffix);
+    if (!path) return NULL;
+    memcpy(path, directory, length);
+    char *end = path + length;
+    *end++ = '/';
+    for (; *id; id++) {
+        if (is_plain(*id)) {
+            *end++ = *id;
+        } else {
+            *end++ = '%';
+            *end++ = digits[(unsigned char)*id >> 4];
+            *end++ = digits[*id & 15];
+        }
+    }
+    memcpy(end, suffix, sizeof suffix);
+    return path;
+}
+
+int32_t shim_journal_errno(int32_t reason) {
+    static const int numbers[] = { EWOULDBLOCK, EBADMSG, EPERM, EFBIG };
+    return numbers[reason];
+}
+
 /* ---- the mutex ---- */
 
 /* The mutex that this thread holds, or waits for. */

@@ -41,6 +41,7 @@ extension Mosquitto.Locked {
       released(Cookie.mid(handshake.cookie))
     case .engine(.completed(let completion)): handle(completion)
     case .engine(.subscribeCompleted(let result)): handle(result)
+    case .engine(.journal(let event)): handle(event)
     case .disconnected(let failure): handle(failure)
     default: break
     }
@@ -133,6 +134,7 @@ extension Mosquitto.Locked {
     guard Cookie.kind(completion.cookie) == Cookie.publish else {
       return callRefused(completion.cookie, completion.reasonCode)
     }
+    guard !isOfEarlierProcess(completion.cookie) else { return }
     switch completion.result {
     case .delivered, .refused: break
     default: return  // It was not delivered: libmosquitto has no callback for that.

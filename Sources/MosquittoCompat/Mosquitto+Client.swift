@@ -86,6 +86,8 @@ extension Mosquitto.Locked {
       request.willRetain = state.will.retain ? 1 : 0
       request.willProperties = willProperties.span
     }
+    if isNew { chooseJournal(keepsSession: request.keepSession) }
+    setJournal(&request)
     var options: ClientOptions
     do throws(OptionsError) {
       options = try ClientOptions(checking: request)
@@ -118,6 +120,7 @@ extension Mosquitto.Locked {
   private mutating func allocateClient(_ options: borrowing ClientOptions) -> Int32 {
     var plan = ArenaLayout()
     let slice = plan.reserve(1, of: Client.self)
+    let journal = JournalPlan(options, in: &plan)
     let clientPlan = ClientPlan(options, in: &plan)
     guard let memory = unsafe shim_allocate(plan.byteCount) else { return MOSQ_ERR_NOMEM }
     do throws(PlatformError) {
@@ -127,7 +130,7 @@ extension Mosquitto.Locked {
       unsafe client.initialize(to: Client(options, plan: clientPlan, block: block, on: platform))
       unsafe state.client = unsafe client
       unsafe state.memory = unsafe memory
-      return MOSQ_ERR_SUCCESS
+      return openJournal(options, journal, in: block)
     } catch {
       unsafe shim_free(memory)
       shim_set_errno(error.code)
@@ -195,14 +198,17 @@ extension Mosquitto.Locked {
 /// How much a client takes at most, in bytes and messages, from the environment. libmosquitto has no limit.
 enum Limits {
   static var outboxBytes: UInt32 {
-    unsafe shim_environment(text("MOSQUITTO_OUTBOX_BYTES"), 1024, largest, largest)
+    unsafe shim_environment(
+      text("MOSQUITTO_OUTBOX_BYTES"), 1024, largest, hasJournals ? 4 << 20 : largest)
   }
   static var receiveBytes: UInt32 {
     unsafe shim_environment(text("MOSQUITTO_RECEIVE_BYTES"), 1024, largest, largest)
   }
   static var outboxMessages: UInt32 {
-    unsafe shim_environment(text("MOSQUITTO_OUTBOX_MESSAGES"), 1, 65_000, 65_000)
+    unsafe shim_environment(text("MOSQUITTO_OUTBOX_MESSAGES"), 1, 65_000, hasJournals ? 10_000 : 65_000)
   }
+  /// The file of a journal is twice as large as the outbox.
+  private static var hasJournals: Bool { shim_has_journals() }
   /// Memory that is not touched takes only addresses, of which a 32-bit process has few.
   private static var largest: UInt32 { MemoryLayout<Int>.size == 8 ? 64 << 20 : 8 << 20 }
 }

@@ -122,7 +122,9 @@ extension Mosquitto.Locked {
     while let event = client.nextEvent() {
       switch event {
       case .engine(.completed(let completion)):
-        guard Cookie.kind(completion.cookie) == Cookie.publish else { continue }
+        guard Cookie.kind(completion.cookie) == Cookie.publish, !isOfEarlierProcess(completion.cookie) else {
+          continue
+        }
         switch completion.result {
         case .delivered, .refused:
           deferCallback(
@@ -137,6 +139,7 @@ extension Mosquitto.Locked {
         if !keepUntilReleased(received) { deferCallback(.received(received)) }
       case .engine(.handshake(let handshake)) where handshake.type == .pubrel:
         if let message = takeUnreleased(Cookie.mid(handshake.cookie)) { deferCallback(.released(message)) }
+      case .engine(.journal(let event)): handle(event)
       case .disconnected(let failure): last = failure
       default: continue
       }

@@ -124,6 +124,7 @@ extension Mosquitto.Locked {
     freeAliases()
     clearWill()
     unsafe MosquittoCompat.free(&state.id)
+    unsafe MosquittoCompat.free(&state.journalPath)
     unsafe MosquittoCompat.free(&state.userName)
     unsafe MosquittoCompat.free(&state.password)
     unsafe MosquittoCompat.free(&state.host)
@@ -132,6 +133,7 @@ extension Mosquitto.Locked {
 
   /// The credentials in the client's memory are overwritten before the memory is freed.
   mutating func freeClient() {
+    if hasClient, client.hasJournal { _ = client.syncJournal(timeout: 5000) }
     if hasClient { client.wipeSecrets() }
     unsafe state.client?.deinitialize(count: 1)
     unsafe state.client = nil

@@ -39,6 +39,10 @@ typealias Client = MQTTClient.Client<Linux>
   // The core's client, in a block of its own.
   var memory: UnsafeMutableRawPointer? = nil
   var client: UnsafeMutablePointer<Client>? = nil
+  /// The path of its journal, if it is to have one; and how many message ids earlier processes had assigned, whose
+  /// messages are in it.
+  var journalPath: Text? = nil
+  var earlierMids: UInt32 = 0
   /// Its layers are in another block.
   var layerMemory: UnsafeMutableRawPointer? = nil
   /// The program has changed what the client was made of.

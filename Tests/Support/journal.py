@@ -97,7 +97,7 @@ class Journal:
 
     @staticmethod
     def message(record: Record) -> Message:
-        """That of a record of kind 1, in 5.0."""
+        """That of a record of kind 1."""
         serial, cookie, identifier, flags, expiry, offset = struct.unpack_from("<QQHIII", record.body)
         packet = record.body[30:]
         assert packet[0] >> 4 == 3
@@ -108,5 +108,6 @@ class Journal:
         size = struct.unpack_from(">H", packet, position)[0]
         topic = packet[position + 2 : position + 2 + size]
         position += 2 + size + 2
-        position += 1 + packet[position]  # the properties are less than 128 bytes
+        if flags & 128:  # 5.0: the properties are less than 128 bytes
+            position += 1 + packet[position]
         return Message(serial, cookie, identifier, expiry, topic, packet[position:])

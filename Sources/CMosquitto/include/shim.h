@@ -34,6 +34,22 @@ uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, 
 
 /* ---- the mutex ---- */
 
+/*
+ * The journal of a client with this id, as DIRECTORY/ID.journal: the directory is what MOSQUITTO_JOURNAL says, and bytes of the
+ * id that are no letter, digit, - or _ are %XX. It is the caller's to free. NULL: there is to be none, or no memory.
+ */
+char *shim_journal_path(const char *id);
+bool shim_has_journals(void);
+
+/* errno for a journal that cannot be used. */
+enum {
+    SHIM_JOURNAL_LOCKED = 0,  /* EWOULDBLOCK: another process has it */
+    SHIM_JOURNAL_CORRUPT = 1, /* EBADMSG: it is damaged, or no journal */
+    SHIM_JOURNAL_OTHER = 2,   /* EPERM: it is another client's, or a newer library's */
+    SHIM_JOURNAL_SIZE = 3     /* EFBIG: it has more than there is room for */
+};
+int32_t shim_journal_errno(int32_t reason);
+
 /* A thread locks a mutex once, and holds no second one at the same time. NULL: there is no memory. */
 void *shim_mutex(void);
 void shim_mutex_free(void *mutex);
@@ -58,6 +74,8 @@ bool shim_holds(const void *mutex);
 #define SHIM_RECEIVED_PUBCOMP 11
 #define SHIM_RECEIVED_SUBACK 12
 #define SHIM_RECEIVED_UNSUBACK 13
+#define SHIM_JOURNAL_RECOVERED 14
+#define SHIM_JOURNAL_HEALED 15
 
 struct shim_publish {
     int32_t is_received, duplicate, qos, retain, mid;
@@ -67,6 +85,9 @@ struct shim_publish {
 
 /* Each of these writes a line of at most size bytes, its zero included, and returns it. */
 const char *shim_line(char *line, size_t size, int32_t kind, const char *id, int32_t first, int32_t second);
+
+/* A journal that is refused, or that fails: with what the number says. */
+const char *shim_line_journal(char *line, size_t size, const char *id, bool is_refused, int32_t number);
 const char *shim_line_publish(char *line, size_t size, const char *id, const struct shim_publish *publish);
 /* options: Subscription Options; -1: it is UNSUBSCRIBE. */
 const char *shim_line_subscribe(char *line, size_t size, const char *id, int32_t mid, const char *filter,

@@ -72,6 +72,13 @@ extension SubscribeQueue {
 }
 
 extension Session {
+  /// The cookie of the last message that is there; `nil`: there is none.
+  public var lastCookie: UInt64? {
+    guard state.outbox.descriptors.count > 0 else { return nil }
+    return state.outbox.descriptors[state.outbox.descriptors.slot(before: state.outbox.descriptors.tail)]
+      .cookie
+  }
+
   /// Returns whether an identifier may not be used again yet [MQTT-2.2.1-3] [MQTT-2.2.1-4].
   public func isIdentifierInUse(_ identifier: PacketIdentifier, _ count: UInt32) -> Bool {
     state.outbox.isIdentifierInUse(identifier, count) || state.subscribeQueue.isIdentifierInUse(identifier)

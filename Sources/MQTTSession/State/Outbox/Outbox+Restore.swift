@@ -9,6 +9,8 @@ extension Outbox {
   @_optimize(size)
   mutating func orderFound() -> Int? {
     guard let count = stored.element.orderFound() else { return nil }
+    // There the program chooses the identifiers: the cookies have them.
+    guard !DropIn.isOn else { return count }
     for index in 0..<count {
       let message = stored.element[stored.element.found(at: index)]
       guard message.state != .queued, let identifier = PacketIdentifier(message.slot) else { continue }
@@ -45,7 +47,7 @@ extension Outbox {
     _ header: JournalRecord.MessageHeader, _ packet: Span<UInt8>, _ state: StoredMessages.State,
     identifier: UInt16, order: UInt16, second: UInt32
   ) -> Int? {
-    if state != .queued {
+    if state != .queued, !DropIn.isOn {
       guard let wanted = PacketIdentifier(identifier), addGaps(before: wanted) else { return nil }
     }
     let head = live > 0 ? descriptors[first].start : nil
@@ -69,7 +71,7 @@ extension Outbox {
     _ = unsafe bytes.append(packet.count)
     var target = bytes.mutableBytes(in: offset..<offset &+ packet.count)
     copy(packet, into: &target)
-    setIdentifier(slot, nextIdentifier)
+    setIdentifier(slot, DropIn.isOn ? cookieIdentifier(slot) : nextIdentifier)
     setDuplicateFlag(descriptors[slot], false)
     counted(slot, state, header, second: second)
     return slot
