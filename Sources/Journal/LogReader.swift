@@ -63,10 +63,8 @@ public struct LogReader: BitwiseCopyable {
   private var loaded: UInt32 = 0
 
   private var newest: BlockHeader? = nil
-  /// The last block of the last commit that is whole, how many commits had failed before it, and the head
-  /// that it names.
+  /// The last block of the last commit that is whole, and the head that it names.
   private var last = LogPosition.beginning
-  private var failures: UInt32 = 0
   private var head = LogPosition.beginning
   /// The last block of the commit that was read last, and of the last one that was not read again.
   private var previous: LogPosition? = nil
@@ -82,6 +80,8 @@ public struct LogReader: BitwiseCopyable {
   /// How many blocks there are of a commit that was being written when the power failed.
   public private(set) var torn: UInt32 = 0
   public private(set) var commits: UInt32 = 0
+  /// How many commits had failed before the last one that is whole, since the file was made.
+  public private(set) var failures: UInt32 = 0
 
   /// `capacity` is how many blocks the buffer has room for, at least 1.
   @_optimize(size)

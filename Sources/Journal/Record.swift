@@ -1,7 +1,7 @@
 public import Storage
 
 /// One record of a commit: what it is, what it is about, and its body. The log knows no kinds of records; its
-/// owner does.
+/// owner does (a session: `JournalRecord`).
 public struct Record: BitwiseCopyable {
   public var kind: UInt8
   public var flags: UInt8

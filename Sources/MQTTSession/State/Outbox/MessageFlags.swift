@@ -1,3 +1,4 @@
+import Journal
 import MQTTWire
 import Storage
 
@@ -99,7 +100,7 @@ extension MessageFlags.Flag {
   /// ended.
   static var isExpendable: Self { Self(bit: 1 << 6, if: Feature.hasOverflow) }
   /// Encoded as 5.0 has it.
-  static var hasProperties: Self { Self(bit: 1 << 7) }
+  static var hasProperties: Self { Self(bit: JournalRecord.MessageHeader.hasProperties) }
   static var retain: Self { Self(bit: 1 << 8) }
   /// The first property is a Topic Alias of the connection it was encoded for.
   static var hasAlias: Self { Self(bit: 1 << 9, if: Feature.hasTopicAliases) }

@@ -1,10 +1,9 @@
-import Journal
-import MQTTWire
-import Storage
+public import Storage
 
-/// The records that a session writes (docs/journal.md has their bytes).
-enum JournalRecord {
-  enum Kind: UInt8, BitwiseCopyable {
+/// The records that a session writes (docs/journal.md has their bytes). The log itself does not look at them: they are
+/// here so that the session and what only reads its file have them from one place.
+public enum JournalRecord {
+  public enum Kind: UInt8, BitwiseCopyable {
     /// A message, with what is known of its delivery.
     case message = 1
     /// The Packet Identifier that a message is sent with from now on; 0: none, the session is a new one.
@@ -22,32 +21,48 @@ enum JournalRecord {
   }
 
   /// Records from this kind on may be left out by whoever does not know them; those below may not.
-  static var firstOptional: UInt8 { 128 }
+  public static var firstOptional: UInt8 { 128 }
 
   /// What `Record.flags` has for a message.
-  enum Flags {
-    static var isUrgent: UInt8 { 1 }
-    static var isReleased: UInt8 { 2 }
+  public enum Flags {
+    public static var isUrgent: UInt8 { 1 }
+    public static var isReleased: UInt8 { 2 }
   }
 
   /// What comes before the packet in the body of a message.
-  struct MessageHeader: BitwiseCopyable {
+  public struct MessageHeader: BitwiseCopyable {
     /// When it was added, among all messages of its queue.
-    var serial: Counter
-    var cookie: Counter
+    public var serial: Counter
+    public var cookie: Counter
     /// 0: it has none that is fixed.
-    var identifier: UInt16
+    public var identifier: UInt16
     /// `MessageFlags`, as far as they belong to the message.
-    var flags: UInt32
+    public var flags: UInt32
     /// How many seconds were left when the record was written; 0: it does not expire.
-    var expiry: UInt32
+    public var expiry: UInt32
     /// Where the Message Expiry Interval is in the packet; 0: nowhere.
-    var expiryOffset: UInt32
+    public var expiryOffset: UInt32
 
-    static var size: Int { 30 }
+    public static var size: Int { 30 }
+
+    /// The bit of `flags` that says that the packet is one of 5.0.
+    public static var hasProperties: UInt32 { 1 << 7 }
+
+    @inline(__always)
+    public init(
+      serial: Counter, cookie: Counter, identifier: UInt16, flags: UInt32, expiry: UInt32,
+      expiryOffset: UInt32
+    ) {
+      self.serial = serial
+      self.cookie = cookie
+      self.identifier = identifier
+      self.flags = flags
+      self.expiry = expiry
+      self.expiryOffset = expiryOffset
+    }
 
     @_optimize(size)
-    func put(into commit: inout Commit) {
+    public func put(into commit: inout Commit) {
       var header = InlineArray<30, UInt8>(repeating: 0)
       var bytes = header.mutableSpan
       bytes.put(serial.low, at: 0)
@@ -66,7 +81,7 @@ enum JournalRecord {
 extension JournalRecord.MessageHeader {
   @inline(never)
   @_optimize(size)
-  init?(_ body: Span<UInt8>) {
+  public init?(_ body: Span<UInt8>) {
     guard body.count > Self.size else { return nil }
     serial = Counter(low: body.littleEndian32(at: 0), high: body.littleEndian32(at: 4))
     cookie = Counter(low: body.littleEndian32(at: 8), high: body.littleEndian32(at: 12))
@@ -74,29 +89,5 @@ extension JournalRecord.MessageHeader {
     flags = body.littleEndian32(at: 18)
     expiry = body.littleEndian32(at: 22)
     expiryOffset = body.littleEndian32(at: 26)
-  }
-}
-
-extension JournalRecord.MessageHeader {
-  /// Whether this is a message as the outbox has them. The checksum says that a record is whole, and not who wrote it.
-  @inline(never)
-  @_optimize(size)
-  func describes(_ packet: Span<UInt8>) -> Bool {
-    let kept = MessageFlags(kept: flags)
-    let version: ProtocolVersion = kept.contains(.hasProperties) ? .v5_0 : .v3_1_1
-    do throws(Malformed) {
-      guard let fixed = try FixedHeader(parsing: packet, version: version), fixed.type == .publish,
-        fixed.packetSize == packet.count, fixed.flags & ~Publish.duplicateFlag == kept.headerFlags
-      else { return false }
-      let body = packet.extracting(fixed.size..<packet.count)
-      let publish = try ReceivedPublish(parsing: body, flags: fixed.flags, version: version)
-      guard publish.qos != .atMostOnce else { return false }
-      guard expiryOffset != 0 else { return true }
-      let properties = fixed.size &+ publish.properties.offset
-      let offset = Int(truncatingIfNeeded: expiryOffset)
-      return offset > properties && offset &+ 4 <= properties &+ publish.properties.count
-    } catch {
-      return false
-    }
   }
 }
