@@ -60,8 +60,8 @@ let package = Package(
       "MQTTWire", "Platform", "Transports", "Driver"),
     // In the language mode that swiftc has unless it is told: the program is one thread.
     .target(
-      name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform"], exclude: ["smq.bash"],
-      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+      name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform", "Storage", "Journal", "MQTTWire"],
+      exclude: ["smq.bash"], swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
     support("TestSupport", "MQTTWire", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),

@@ -12,6 +12,13 @@ int32_t tool_open(const void *path) {
     return fd < 0 ? -errno : fd;
 }
 
+_Static_assert(TOOL_ELOOP == ELOOP, "tool.h has Linux's number");
+
+int32_t tool_open_itself(const void *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
 /* Waits until a descriptor is ready. Returns -errno if a signal comes first. */
 static int32_t wait_for(int32_t fd, int32_t wanted) {
     struct platform_watch watch = { .fd = fd, .wanted = wanted };
@@ -47,6 +54,21 @@ int32_t tool_read_at(int32_t fd, const tool_file *was, int64_t offset, void *buf
     }
     tool_file now = tool_file_state(fd);
     return now.size == was->size && now.changed_s == was->changed_s && now.changed_ns == was->changed_ns ? 0 : -1;
+}
+
+int64_t tool_read_part(int32_t fd, int64_t offset, void *buffer, size_t size) {
+    char *next = buffer;
+    size_t left = size;
+    while (left > 0) {
+        ssize_t count = pread(fd, next, left, (off_t)offset);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return -errno;
+        if (count == 0) break;
+        next += count;
+        offset += count;
+        left -= (size_t)count;
+    }
+    return (int64_t)(size - left);
 }
 
 int32_t tool_write(int32_t fd, const void *data, size_t size) {

@@ -123,6 +123,8 @@ extension Arguments {
     case .messages: messages = try number(1...most)
     case .progress: progress = true
     case .json: json = true
+    case .onlyCheck: onlyCheck = true
+    case .journalFile: journalFile = try some()
     case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true

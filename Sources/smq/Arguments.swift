@@ -66,6 +66,9 @@ final class Arguments {
   var messages: Int64?
   var progress = false
   var json = false
+  /// The journal that smq journal reads.
+  var journalFile: [UInt8] = []
+  var onlyCheck = false
   var debug = false
   var quiet = false
   var wantsHelp = false
@@ -137,17 +140,15 @@ final class Arguments {
         word = Array(word[..<equals])
       }
       guard let option = options.first(where: { $0.commands & command.set != 0 && $0.isCalled(word) }) else {
-        guard !word.begins(with: "-") && command.set & (Commands.bench | Commands.check) != 0,
-          let url = options.first(where: { $0.key == .url })
-        else {
+        guard !word.begins(with: "-"), let operand else {
           // The word may be a password, or part of one.
           let isSecret = !word.begins(with: "-") && (isInFile || given.last?.option.key == .password)
           throw isSecret ? usageError("a word is neither an option nor the value of one") : unknown(word)
         }
-        if given.contains(where: { $0.option.key == .url }) {
-          throw usageError("\"\(word.printable)\" is unexpected: there is a URL already")
+        if given.contains(where: { $0.option.key == operand.key }) {
+          throw usageError("\"\(word.printable)\" is unexpected: there is a \(operand.value) already")
         }
-        given.append(GivenOption(option: url, words: [word]))
+        given.append(GivenOption(option: operand, words: [word]))
         continue
       }
       if option.key == .property {
@@ -165,6 +166,15 @@ final class Arguments {
       if option.key == .help { break }
     }
     return given
+  }
+
+  /// What a word that is no option is, if the command takes one.
+  private var operand: Option? {
+    switch command.set {
+    case Commands.bench, Commands.check: options.first { $0.key == .url }
+    case Commands.journal: Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
+    default: nil
+    }
   }
 
   private func propertyWords(_ words: inout ArraySlice<[UInt8]>) throws(ExitError) -> [[UInt8]] {
@@ -225,6 +235,9 @@ final class Arguments {
     }
     if command.set == Commands.rr && properties.has(.publish, SMQ_PROPERTY_RESPONSE_TOPIC) {
       throw usageError("-D: -e gives the response-topic")
+    }
+    if command.set == Commands.journal && journalFile.isEmpty {
+      throw usageError("a journal is required: smq journal FILE")
     }
     try checkPlaces()
     try tls.check()

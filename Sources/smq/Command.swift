@@ -28,6 +28,9 @@ let commands: [Command] = [
   Command(
     name: "check", set: Commands.check, summary: "check the path to a broker, step by step",
     usage: "[URL] [OPTION]...", file: "", run: check),
+  Command(
+    name: "journal", set: Commands.journal, summary: "list, check or export the journal of a client",
+    usage: "FILE [--json] [--pretty] [--check]", file: "", run: journal),
 ]
 
 /// The program: its arguments, without its name, and its exit status.
@@ -36,7 +39,7 @@ func run(_ words: [[UInt8]]) -> Int32 {
   if first == "--version" || first == "version" { return printVersion() }
   if first == "--help" || first == "help" { return help(Array(words.dropFirst())) }
   guard let command = commands.first(where: { first == $0.name }) else {
-    printError("smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check or help")
+    printError("smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal or help")
     return 1
   }
   do {

@@ -31,9 +31,9 @@ func help(_ words: [[UInt8]]) -> Int32 {
 func usageOfAll(to descriptor: Int32) -> Int32 {
   var text: Text = "Usage: smq COMMAND [OPTION]...\n\n"
   for command in commands {
-    text += "  \(padded(command.name.bytes, 8))\(command.summary)\n"
+    text += "  \(padded(command.name.bytes, 9))\(command.summary)\n"
   }
-  text += "  help    show the options of a command: smq help COMMAND, or smq COMMAND --help\n"
+  text += "  help     show the options of a command: smq help COMMAND, or smq COMMAND --help\n"
   text += "\npub, sub and rr take the options of mosquitto_pub, mosquitto_sub and mosquitto_rr.\n"
   return finish(text, to: descriptor)
 }

@@ -7,7 +7,7 @@ enum Key: UInt8 {
   case count, untilSubscribed, format, noNewline, pretty, noRetained, retainedOnly, removeRetained,
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
-  case publishers, subscribers, size, rate, seconds, messages, json, progress
+  case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
     tlsVersion,
@@ -23,10 +23,13 @@ enum Commands {
   static let rr: UInt8 = 4
   static let bench: UInt8 = 8
   static let check: UInt8 = 16
+  static let journal: UInt8 = 32
   static let mosquitto = pub | sub | rr
   static let reading = sub | rr
   static let writing = pub | rr
-  static let all = mosquitto | bench | check
+  /// Those that connect to a broker.
+  static let online = mosquitto | bench | check
+  static let all = online | journal
 }
 
 /// A line of the table of options, from which parsing, `--help`, completion and manual pages are made.
@@ -67,35 +70,35 @@ struct Option {
 let options: [Option] = [
   // ---- The broker
   Option(
-    .host, "-h", "--host", "HOST", Commands.all, "the broker's host name or address (default: localhost)"),
+    .host, "-h", "--host", "HOST", Commands.online, "the broker's host name or address (default: localhost)"),
   Option(
-    .port, "-p", "--port", "PORT", Commands.all,
+    .port, "-p", "--port", "PORT", Commands.online,
     "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
   Option(
-    .url, "-L", "--url", "URL", Commands.all,
+    .url, "-L", "--url", "URL", Commands.online,
     "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic; ~mqtts:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /mqtt unless it is given, and unix:/PATH for a socket in the file system"
   ),
   Option(
-    .unix, "", "--unix", "PATH", Commands.all,
+    .unix, "", "--unix", "PATH", Commands.online,
     "connect to a socket in the file system instead"),
   Option(
-    .bind, "-A", "", "ADDRESS", Commands.all, "connect from this local address, or that of this name"),
+    .bind, "-A", "", "ADDRESS", Commands.online, "connect from this local address, or that of this name"),
   Option(
-    .interface, "", "--interface", "NAME", Commands.all,
+    .interface, "", "--interface", "NAME", Commands.online,
     "connect through this network interface, such as eth0"),
   Option(
-    .dscp, "", "--dscp", "NUMBER", Commands.all,
+    .dscp, "", "--dscp", "NUMBER", Commands.online,
     "mark all packets with this Differentiated Services Codepoint, 1 to 63 (RFC 2474)"),
   Option(
-    .tcpKeepAlive, "", "--tcp-keepalive", "SECONDS", Commands.all,
+    .tcpKeepAlive, "", "--tcp-keepalive", "SECONDS", Commands.online,
     "have the kernel probe a connection that was idle for so long"),
   Option(
-    .proxy, "", "--proxy", "URL", Commands.all,
+    .proxy, "", "--proxy", "URL", Commands.online,
     "socks5h://[USER[:PASSWORD]@]HOST[:PORT], or http://...: connect through a SOCKS5 proxy, or by CONNECT of an HTTP proxy; ~the proxy looks the broker's name up"
   ),
-  Option(.user, "-u", "--username", "NAME", Commands.all, "the user name"),
+  Option(.user, "-u", "--username", "NAME", Commands.online, "the user name"),
   Option(
-    .password, "-P", "--pw", "PASSWORD", Commands.all,
+    .password, "-P", "--pw", "PASSWORD", Commands.online,
     "the password; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
   ),
   Option(
@@ -105,9 +108,9 @@ let options: [Option] = [
     .prefix, "-I", "--id-prefix", "PREFIX", Commands.mosquitto | Commands.bench,
     "use PREFIX and the process id as the Client Identifier"),
   Option(
-    .keepAlive, "-k", "--keepalive", "SECONDS", Commands.all, "the Keep Alive, 5 to 65535 (default: 60)"),
+    .keepAlive, "-k", "--keepalive", "SECONDS", Commands.online, "the Keep Alive, 5 to 65535 (default: 60)"),
   Option(
-    .version, "-V", "--protocol-version", "VERSION", Commands.all,
+    .version, "-V", "--protocol-version", "VERSION", Commands.online,
     "mqttv5, mqttv311 or mqttv31, or 5, 311, 31; ~the default is mqttv311, with -D and in smq rr mqttv5. Without this option smq check tries all three"
   ),
   Option(
@@ -121,66 +124,66 @@ let options: [Option] = [
     "send small packets at once; ~smq always does so, and accepts the option for the sake of scripts"),
   // ---- WebSocket
   Option(
-    .webSocketPath, "", "--ws-path", "PATH", Commands.all,
+    .webSocketPath, "", "--ws-path", "PATH", Commands.online,
     "with -h: connect by a WebSocket, at this path and query; ~a URL with ws:// or wss:// has its own"),
   Option(
-    .webSocketHeader, "", "--ws-header", "HEADER", Commands.all,
+    .webSocketHeader, "", "--ws-header", "HEADER", Commands.online,
     "add a line to the WebSocket request, 'Name: value'; may be given more than once"),
   Option(
-    .webSocketProtocol, "", "--ws-protocol", "NAMES", Commands.all,
+    .webSocketProtocol, "", "--ws-protocol", "NAMES", Commands.online,
     "offer these subprotocols (default: mqtt)"),
   // ---- TLS
   Option(
-    .caFile, "", "--cafile", "FILE", Commands.all,
+    .caFile, "", "--cafile", "FILE", Commands.online,
     "TLS: trust the CA certificates in this PEM file; ~any option of TLS turns it on, and without --cafile, --capath and --psk the CAs of the system are trusted"
   ),
   Option(
-    .caDirectory, "", "--capath", "DIRECTORY", Commands.all,
+    .caDirectory, "", "--capath", "DIRECTORY", Commands.online,
     "TLS: trust the CA certificates in this directory, named by hash (openssl rehash)"),
   Option(
-    .systemCAs, "", "--tls-use-os-certs", "", Commands.all,
+    .systemCAs, "", "--tls-use-os-certs", "", Commands.online,
     "TLS: trust the CA certificates of the system, too"),
   Option(
-    .certificate, "", "--cert", "FILE", Commands.all,
+    .certificate, "", "--cert", "FILE", Commands.online,
     "TLS: the client's certificate, in PEM, with those of the CAs between it and the root"),
   Option(
-    .privateKey, "", "--key", "FILE", Commands.all,
+    .privateKey, "", "--key", "FILE", Commands.online,
     "TLS: its private key, in PEM, or pkcs11:... (RFC 7512); ~a password is asked for on the terminal"),
   Option(
-    .keyForm, "", "--keyform", "FORM", Commands.all,
+    .keyForm, "", "--keyform", "FORM", Commands.online,
     "TLS: pem, or engine if --key names a key of an OpenSSL engine"),
   Option(
-    .engine, "", "--tls-engine", "ENGINE", Commands.all,
+    .engine, "", "--tls-engine", "ENGINE", Commands.online,
     "TLS: the OpenSSL engine that has the key (default: pkcs11)"),
   Option(
-    .psk, "", "--psk", "KEY", Commands.all,
+    .psk, "", "--psk", "KEY", Commands.online,
     "TLS: a pre-shared key, in hexadecimal digits, instead of certificates; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
   ),
   Option(
-    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.all, "TLS: the identity of the pre-shared key"),
+    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.online, "TLS: the identity of the pre-shared key"),
   Option(
-    .insecure, "", "--insecure", "", Commands.all,
+    .insecure, "", "--insecure", "", Commands.online,
     "TLS: accept a certificate for another name; ~a trusted CA has to have signed it nevertheless"),
   Option(
-    .tlsName, "", "--tls-name", "NAME", Commands.all,
+    .tlsName, "", "--tls-name", "NAME", Commands.online,
     "TLS: the name to send (SNI) and to check the certificate for, instead of the host"),
   Option(
-    .pin, "", "--pin", "PIN", Commands.all,
+    .pin, "", "--pin", "PIN", Commands.online,
     "TLS: the broker's key must be this one: sha256//BASE64, as smq check prints it; may be given more than once"
   ),
-  Option(.crl, "", "--crl", "FILE", Commands.all, "TLS: refuse certificates that these CRLs revoke, in PEM"),
+  Option(.crl, "", "--crl", "FILE", Commands.online, "TLS: refuse certificates that these CRLs revoke, in PEM"),
   Option(
-    .tlsVersion, "", "--tls-version", "TLSVERSION", Commands.all,
+    .tlsVersion, "", "--tls-version", "TLSVERSION", Commands.online,
     "TLS: tlsv1.3, or tlsv1.2 for 1.2 and newer (default: tlsv1.2)"),
   Option(
-    .ciphers, "", "--ciphers", "LIST", Commands.all,
+    .ciphers, "", "--ciphers", "LIST", Commands.online,
     "TLS: the cipher suites of TLS 1.2, as OpenSSL names them"),
   Option(
-    .alpn, "", "--tls-alpn", "PROTOCOL", Commands.all,
+    .alpn, "", "--tls-alpn", "PROTOCOL", Commands.online,
     "TLS: the application protocol to ask for, such as mqtt (ALPN)"),
   // ---- Messages
   Option(
-    .topic, "-t", "--topic", "TOPIC", Commands.all,
+    .topic, "-t", "--topic", "TOPIC", Commands.online,
     "the topic; for smq sub, the Topic Filter, which may be given more than once; ~smq bench and smq check use topics below it (default: smq/bench and smq/check)"
   ),
   Option(
@@ -246,7 +249,7 @@ let options: [Option] = [
     "the output format of a message; see OUTPUT FORMAT in the manual"),
   Option(.noNewline, "-N", "", "", Commands.reading, "print no newline after each message"),
   Option(.pretty, "", "--pretty", "", Commands.reading, "print %j and %J on several lines"),
-  // ---- bench, check
+  // ---- bench, check, journal
   Option(.publishers, "", "--publishers", "COUNT", Commands.bench, "how many clients publish (default: 1)"),
   Option(
     .subscribers, "", "--subscribers", "COUNT", Commands.bench, "how many clients subscribe (default: 1)"),
@@ -263,9 +266,16 @@ let options: [Option] = [
     .progress, "", "--progress", "", Commands.bench,
     "print a line on standard error each second, even if that is not a terminal"),
   Option(.json, "", "--json", "", Commands.bench | Commands.check, "print the result as JSON"),
+  Option(
+    .json, "", "--json", "", Commands.journal,
+    "print everything that the file has as JSON, with properties and payloads"),
+  Option(.pretty, "", "--pretty", "", Commands.journal, "print JSON on several lines"),
+  Option(
+    .onlyCheck, "", "--check", "", Commands.journal,
+    "print nothing but errors; ~the exit status says whether the next client can take the file up"),
   // ---- The rest
   Option(
-    .optionsFile, "-o", "--options-file", "FILE", Commands.all,
+    .optionsFile, "-o", "--options-file", "FILE", Commands.online,
     "read options from the file, one per line; the command line takes precedence"),
   Option(.debug, "-d", "--debug", "", Commands.mosquitto, "print each step on standard error"),
   Option(.quiet, "", "--quiet", "", Commands.mosquitto, "do not print error messages"),

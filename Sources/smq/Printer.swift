@@ -144,7 +144,7 @@ final class Printer {
     json.number(message.retain ? 1 : 0)
     json.key("payloadlen")
     json.number(Int64(message.payload.count))
-    if !properties.isEmpty { add(properties, to: &json) }
+    if !properties.isEmpty { json.add(properties) }
     json.key("payload")
     if message.payload.isEmpty {
       json.raw(ascii("null"))
@@ -156,34 +156,5 @@ final class Printer {
     }
     json.endObject()
     return json.bytes
-  }
-
-  private func add(_ properties: [MQTT.Property], to json: inout JSONWriter) {
-    json.key("properties")
-    json.beginObject()
-    var hasPairs = false
-    for property in properties {
-      guard let name = propertyNames.first(where: { $0.identifier == property.identifier }) else { continue }
-      switch name.kind {
-      case .number:
-        json.key(name.name)
-        json.number(Int64(property.number))
-      case .bytes:
-        json.key(name.name)
-        json.string(property.value)
-      case .pair where !hasPairs:
-        // All of them in place of the first one.
-        hasPairs = true
-        json.key("user-properties")
-        json.beginObject()
-        for pair in properties where pair.identifier == property.identifier {
-          json.key(pair.name)
-          json.string(pair.value)
-        }
-        json.endObject()
-      case .pair: break
-      }
-    }
-    json.endObject()
   }
 }

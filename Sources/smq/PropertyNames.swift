@@ -165,3 +165,49 @@ struct GivenProperties {
     }
   }
 }
+
+extension JSONWriter {
+  /// Adds the properties of a message, as mosquitto_sub does. `isAlwaysText`: bytes that are not UTF-8, with which the
+  /// result would be no JSON, are written in hexadecimal, and the name ends with "_hex".
+  mutating func add(_ properties: [MQTT.Property], isAlwaysText: Bool = false) {
+    key("properties")
+    beginObject()
+    var hasPairs = false
+    for property in properties {
+      guard let name = propertyNames.first(where: { $0.identifier == property.identifier }) else { continue }
+      switch name.kind {
+      case .number:
+        key(name.name)
+        number(Int64(property.number))
+      case .bytes where isAlwaysText:
+        add(name.name, property.value)
+      case .bytes:
+        key(name.name)
+        string(property.value)
+      case .pair where !hasPairs:
+        // All of them in place of the first one.
+        hasPairs = true
+        key("user-properties")
+        beginObject()
+        for pair in properties where pair.identifier == property.identifier {
+          key(pair.name)
+          string(pair.value)
+        }
+        endObject()
+      case .pair: break
+      }
+    }
+    endObject()
+  }
+
+  /// Adds bytes: as they are if they are UTF-8, otherwise in hexadecimal, with "_hex" behind the name.
+  mutating func add(_ name: StaticString, _ value: [UInt8]) {
+    if value.isUTF8 {
+      key(name)
+      string(value)
+    } else {
+      key(name.bytes + ascii("_hex"))
+      string(value.hexadecimal)
+    }
+  }
+}

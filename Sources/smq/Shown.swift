@@ -10,6 +10,16 @@ extension [UInt8] {
   /// For a terminal, where newlines and tabs of a payload stay.
   var onTerminal: [UInt8] { shown { $0 == 10 || $0 == 9 } }
 
+  var isUTF8: Bool {
+    var index = 0
+    while index < count {
+      let size = scalarSize(at: index)
+      if size == 0 { return false }
+      index += size
+    }
+    return true
+  }
+
   /// Without control characters (C0, DEL and C1) except those that are kept.
   private func shown(keeping isKept: (UInt8) -> Bool) -> [UInt8] {
     var result: [UInt8] = []

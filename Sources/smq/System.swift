@@ -3,6 +3,7 @@
 
 import CPlatform
 import CTool
+import Storage
 
 extension StaticString {
   var bytes: [UInt8] {
@@ -78,6 +79,21 @@ enum System {
     }
     buffer += chunk
     return count
+  }
+
+  /// Opens a file itself, and not what a symbolic link names. Returns a descriptor, or -errno.
+  static func openItself(_ path: [UInt8]) -> Int32 {
+    unsafe withTerminated(path) { unsafe tool_open_itself($0) }
+  }
+
+  /// Fills a range of `region` from an offset of a file on. Returns how many bytes there were, or -errno.
+  static func read(_ descriptor: Int32, at offset: Int64, into region: inout Region, _ range: Range<Int>)
+    -> Int64
+  {
+    var space = region.mutableBytes(in: range)
+    return unsafe space.withUnsafeMutableBytes {
+      unsafe tool_read_part(descriptor, offset, $0.baseAddress, $0.count)
+    }
   }
 
   /// Its size; below 0: it is not a file but a pipe or similar.
@@ -162,6 +178,21 @@ enum System {
         initialized = Int(Swift.max(0, count))
       }
     }
+  }
+
+  // ---- Memory
+
+  /// Lends zeros for the library's data structures to lie in.
+  static func withRegion<Failure: Error>(
+    _ size: Int, _ body: (inout Region) throws(Failure) -> Void
+  ) throws(Failure) {
+    let start = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: ArenaLayout.alignment)
+    defer { unsafe start.deallocate() }
+    unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+    var layout = ArenaLayout()
+    let slice = layout.reserve(size, of: UInt8.self)
+    var region = unsafe Arena(start: start).region(slice)
+    try body(&region)
   }
 
   // ---- Names

@@ -21,6 +21,7 @@ struct Text: ExpressibleByStringInterpolation {
     @inline(never) mutating func appendInterpolation(_ text: [UInt8]) { bytes += text }
     @inline(never) mutating func appendInterpolation(_ number: Int) { bytes += decimal(Int64(number)) }
     @inline(never) mutating func appendInterpolation(_ number: Int64) { bytes += decimal(number) }
+    @inline(never) mutating func appendInterpolation(_ number: UInt64) { bytes += decimal(number) }
     @inline(never) mutating func appendInterpolation(_ number: UInt32) { bytes += decimal(Int64(number)) }
   }
 
@@ -42,14 +43,18 @@ struct ExitError: Error {
 /// A number in decimal digits, with leading zeros up to `digits`.
 @inline(never)
 func decimal(_ number: Int64, digits: Int = 1) -> [UInt8] {
+  (number < 0 ? [45] : []) + decimal(number.magnitude, digits: digits)
+}
+
+@inline(never)
+func decimal(_ number: UInt64, digits: Int = 1) -> [UInt8] {
   var reversed: [UInt8] = []
-  var rest = number.magnitude
+  var rest = number
   repeat {
     reversed.append(48 + UInt8(truncatingIfNeeded: rest % 10))
     rest /= 10
   } while rest > 0
   while reversed.count < digits { reversed.append(48) }
-  if number < 0 { reversed.append(45) }
   reversed.reverse()
   return reversed
 }
@@ -104,6 +109,9 @@ extension [UInt8] {
   }
 
   static func == (left: [UInt8], right: StaticString) -> Bool { left == right.bytes }
+
+  /// In hexadecimal digits.
+  var hexadecimal: [UInt8] { flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] } }
 
   /// In lower-case ASCII.
   var lowercased: [UInt8] { map { (65...90).contains($0) ? $0 + 32 : $0 } }

@@ -57,6 +57,22 @@ int32_t tool_read_at(int32_t fd, const tool_file *was, int64_t offset, void *buf
 /* Opens a file for reading. Returns a descriptor, or -errno. */
 int32_t tool_open(const void *path);
 
+enum {
+    TOOL_ELOOP = 40 /* files.c compares it with Linux's */
+};
+
+/*
+ * Opens a file for reading, without a lock, and never another one that a symbolic link names: that is -TOOL_ELOOP. Nothing
+ * waits, whatever it is. Returns a descriptor, or -errno.
+ */
+int32_t tool_open_itself(const void *path);
+
+/*
+ * Reads size bytes at an offset of a file that may change meanwhile. Returns how many; less than size: it ends
+ * there; or -errno.
+ */
+int64_t tool_read_part(int32_t fd, int64_t offset, void *buffer, size_t size);
+
 /* Reads at most size bytes. Returns how many; 0: the end; -errno. A signal that was caught is -EINTR. */
 int64_t tool_read(int32_t fd, void *buffer, size_t size);
 
