@@ -34,6 +34,11 @@ private func list(_ found: JournalContent, _ path: [UInt8]) -> Text {
     for identifier in found.awaitingPubrel { text += " \(Int(identifier))" }
     text += "\n"
   }
+  if !found.numbers.isEmpty {
+    text += "\n  received with QoS 2, and not acknowledged by the program, with their numbers:"
+    for (identifier, number) in found.numbers { text += " \(Int(identifier)) (\(number))" }
+    text += "\n"
+  }
   return text
 }
 
@@ -97,6 +102,16 @@ extension JSONWriter {
     key("awaiting_pubrel")
     beginArray()
     for identifier in found.awaitingPubrel { number(Int64(identifier)) }
+    endArray()
+    add("last_number", found.lastNumber)
+    key("numbers")
+    beginArray()
+    for (identifier, number) in found.numbers {
+      beginObject()
+      add("mid", UInt64(identifier))
+      add("number", number)
+      endObject()
+    }
     endArray()
     endObject()
   }

@@ -100,7 +100,12 @@ final class JournalContent {
   /// When the last commit was filled: seconds since 1970.
   private(set) var written: UInt32?
   private(set) var messages: [StoredMessage] = []
+  /// Packet Identifiers of messages of QoS 2 that were received.
   private(set) var awaitingPubrel: [UInt16] = []
+  /// The last number that a received message got (smq_delivery_number()), and those that the program is not done with;
+  /// `nil`: it has asked for none.
+  private(set) var lastNumber: UInt64?
+  private(set) var numbers: [(identifier: UInt16, number: UInt64)] = []
   /// By the number of its entry; urgent ones and others.
   private var urgent: [StoredMessage?] = []
   private var usual: [StoredMessage?] = []
@@ -119,6 +124,7 @@ final class JournalContent {
       switch kind {
       case .time: break
       case .inbound: awaitingPubrel = Self.identifiers(body)
+      case .numbers: try applyNumbers(body)
       case .message, .bound, .released, .ended:
         if record.flags & JournalRecord.Flags.isUrgent != 0 {
           try Self.apply(record, kind, body, written, &urgent)
@@ -169,6 +175,23 @@ final class JournalContent {
       offset += 2
     }
     return found
+  }
+
+  private func applyNumbers(_ body: Span<UInt8>) throws(JournalFault) {
+    guard body.count >= 8, (body.count - 8) % 10 == 0 else {
+      throw .damaged("the numbers of received messages are cut off")
+    }
+    lastNumber = Self.number(body, at: 0)
+    numbers = []
+    var offset = 8
+    while offset < body.count {
+      numbers.append((body.littleEndian16(at: offset), Self.number(body, at: offset + 2)))
+      offset += 10
+    }
+  }
+
+  private static func number(_ body: Span<UInt8>, at offset: Int) -> UInt64 {
+    Counter(low: body.littleEndian32(at: offset), high: body.littleEndian32(at: offset + 4)).uint64
   }
 
   private static func apply(

@@ -41,6 +41,11 @@ class Message:
     expiry: int
     topic: bytes
     payload: bytes
+    version: str = "5.0"
+    qos: int = 1
+    retain: int = 0
+    urgent: bool = False
+    state: str = "new"
 
 
 class Journal:
@@ -80,6 +85,20 @@ class Journal:
         found = [self.message(record) for commit in self.commits for record in commit.records if record.kind == 1]
         return [message for _, message in sorted({message.serial: message for message in found}.items())]
 
+    def waiting(self) -> list[Message]:
+        """Those that the next process has to deliver, in their order: urgent ones first."""
+        found: dict[tuple[int, int], Message] = {}
+        for record in (record for commit in self.commits for record in commit.records):
+            key = (1 - (record.flags & 1), record.subject)
+            if record.kind == 1:
+                found[key] = self.message(record)
+            elif record.kind in (2, 3) and key in found:
+                found[key].identifier = struct.unpack("<H", record.body)[0]
+                found[key].state = "released" if record.kind == 3 else "sent" if found[key].identifier else "new"
+            elif record.kind == 4:
+                found.pop(key, None)
+        return [message for _, message in sorted(((key[0], message.serial), message) for key, message in found.items())]
+
     @staticmethod
     def is_whole(block: bytes) -> bool:
         crc, body_crc = struct.unpack_from("<II", block, 4)
@@ -108,6 +127,9 @@ class Journal:
         size = struct.unpack_from(">H", packet, position)[0]
         topic = packet[position + 2 : position + 2 + size]
         position += 2 + size + 2
-        if flags & 128:  # 5.0: the properties are less than 128 bytes
-            position += 1 + packet[position]
-        return Message(serial, cookie, identifier, expiry, topic, packet[position:])
+        if flags & 128:
+            position += 1 + packet[position]  # the properties are less than 128 bytes
+        return Message(
+            serial, cookie, identifier, expiry, topic, packet[position:], "5.0" if flags & 128 else "3.1.1",
+            packet[0] >> 1 & 3, packet[0] & 1, bool(record.flags & 1),
+            "released" if record.flags & 2 else "sent" if identifier else "new")
