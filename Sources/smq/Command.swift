@@ -39,7 +39,8 @@ func run(_ words: [[UInt8]]) -> Int32 {
   if first == "--version" || first == "version" { return printVersion() }
   if first == "--help" || first == "help" { return help(Array(words.dropFirst())) }
   guard let command = commands.first(where: { first == $0.name }) else {
-    printError("smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal or help")
+    printError(
+      "smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal or help")
     return 1
   }
   do {

@@ -41,7 +41,8 @@ struct JournalFile {
       } catch {
         // The clock of files ticks some hundred times a second, so the same time twice, with a pause between, says
         // that nothing was written.
-        let isSame = before.isSame(as: System.state(descriptor)) && found.map { before.isSame(as: $0) } ?? false
+        let isSame =
+          before.isSame(as: System.state(descriptor)) && found.map { before.isSame(as: $0) } ?? false
         guard error.mayPass && !isSame else {
           throw ExitError(text: "\(path.printable) \(error.text)")
         }

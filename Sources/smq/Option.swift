@@ -160,7 +160,8 @@ let options: [Option] = [
     "TLS: a pre-shared key, in hexadecimal digits, instead of certificates; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
   ),
   Option(
-    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.online, "TLS: the identity of the pre-shared key"),
+    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.online, "TLS: the identity of the pre-shared key"
+  ),
   Option(
     .insecure, "", "--insecure", "", Commands.online,
     "TLS: accept a certificate for another name; ~a trusted CA has to have signed it nevertheless"),
@@ -171,7 +172,8 @@ let options: [Option] = [
     .pin, "", "--pin", "PIN", Commands.online,
     "TLS: the broker's key must be this one: sha256//BASE64, as smq check prints it; may be given more than once"
   ),
-  Option(.crl, "", "--crl", "FILE", Commands.online, "TLS: refuse certificates that these CRLs revoke, in PEM"),
+  Option(
+    .crl, "", "--crl", "FILE", Commands.online, "TLS: refuse certificates that these CRLs revoke, in PEM"),
   Option(
     .tlsVersion, "", "--tls-version", "TLSVERSION", Commands.online,
     "TLS: tlsv1.3, or tlsv1.2 for 1.2 and newer (default: tlsv1.2)"),

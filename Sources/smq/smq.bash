@@ -58,6 +58,11 @@ _smq() {
             return
             ;;
         "")
+            if [[ $command == journal && $current != -* ]]; then
+                compopt -o filenames 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                return
+            fi
             if [[ $(_smq_options "$command" "${COMP_WORDS[at - 2]}") == PACKET* ]]; then
                 words=$(_smq_field property 1 2 "${COMP_WORDS[at - 1]}")
             elif [[ $current == -* ]]; then

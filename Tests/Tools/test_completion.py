@@ -34,13 +34,14 @@ def complete(*words: str, program: str = str(PROGRAM), directory: Path | None = 
 
 
 @pytest.mark.parametrize("words, wanted", [
-    ("", "bench check help pub rr sub"),
+    ("", "bench check help journal pub rr sub"),
     ("b", "bench"),
-    ("help|", "bench check help pub rr sub"),
+    ("help|", "bench check help journal pub rr sub"),
     ("help|p", "pub"),
     ("pub|--repeat", "--repeat --repeat-delay"),
     ("pub|-r|--will-q", "--will-qos"),  # -r takes no value
     ("sub|--repeat", ""),  # of another command
+    ("journal|-", "--check --help --json --pretty --version"),
     ("pub|--tls-engine-k", ""),  # cannot be used
     ("pub|--tls-version|", "tlsv1.2 tlsv1.3"),
     ("check|--keyform|", "engine pem"),

@@ -13,7 +13,7 @@ from Support.servers import need
 from .tool import PROGRAM, ROOT, TARGET, smq
 
 MANUAL = ROOT / "docs" / "manual"
-PAGES = ["smq.1", *(f"smq-{command}.1" for command in ("bench", "check", "pub", "rr", "sub"))]
+PAGES = ["smq.1", *(f"smq-{command}.1" for command in ("bench", "check", "journal", "pub", "rr", "sub"))]
 pytestmark = pytest.mark.skipif(bool(TARGET), reason="the pages are the same for every target")
 
 
@@ -50,6 +50,7 @@ def test_the_page_has_its_sections(page: str):
         "smq-pub.1": ["OPTIONS", "PROPERTIES", "EXIT STATUS", "FILES", "DIFFERENCES", "EXAMPLES"],
         "smq-bench.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "EXAMPLES"],
         "smq-check.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "EXAMPLES"],
+        "smq-journal.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
     }.get(page, ["OPTIONS", "PROPERTIES", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "DIFFERENCES", "EXAMPLES"])
     assert found == ["NAME", "SYNOPSIS", "DESCRIPTION", *wanted, "SEE ALSO"]
 
@@ -63,7 +64,7 @@ def test_a_page_refers_to_all_others():
 
 
 def test_help_fits_a_terminal():
-    for command in ("pub", "sub", "rr", "bench", "check"):
+    for command in ("pub", "sub", "rr", "bench", "check", "journal"):
         shown, asked = smq(command, "--help"), smq("help", command)
         assert shown.returncode == 0 and shown.stdout == asked.stdout and not shown.stderr
         assert max(len(line) for line in shown.stdout.decode().splitlines()) <= 100

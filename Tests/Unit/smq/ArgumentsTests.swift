@@ -46,6 +46,14 @@ import Testing
     #expect(complaint("pub", ["mqtt"]).contains("unknown option"))
   }
 
+  @Test func aWordAloneIsTheFileOfJournal() throws {
+    let given = try arguments("journal", ["--check", "out.journal"])
+    #expect(string(given.journalFile) == "out.journal" && given.onlyCheck && given.url.isEmpty)
+    #expect(complaint("journal", ["a", "b"]) == #""b" is unexpected: there is a FILE already"#)
+    #expect(complaint("journal", []).contains("a journal is required"))
+    #expect(complaint("journal", ["a", "-h", "b"]) == "-h is not an option of smq journal")
+  }
+
   @Test func helpIsAnsweredWithoutTheRest() throws {
     #expect(try arguments("pub", ["--help"]).wantsHelp)
   }
