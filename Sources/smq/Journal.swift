@@ -17,7 +17,7 @@ func journal(_ arguments: Arguments) throws(ExitError) -> Int32 {
 
 // ---- For people
 
-/// A head, and a line for each message. Topics have no control characters, so each has its line.
+/// A head, and a line for each message, because control characters of topics are escaped.
 private func list(_ found: JournalContent, _ path: [UInt8]) -> Text {
   let failed: Text = found.failures > 0 ? ", and \(found.failures) have failed since the file was made" : ""
   var text: Text = "\(path.printable)\n"

@@ -76,8 +76,10 @@ final class StoredMessage {
         return false
       }
       let list = fixed.size + found.properties.offset..<fixed.size + found.properties.end
-      let expiry = Int(header.expiryOffset)
-      guard expiry == 0 || expiry > list.lowerBound && expiry + 4 <= list.upperBound else { return false }
+      let expiry = Int64(header.expiryOffset)
+      guard expiry == 0 || expiry > Int64(list.lowerBound) && expiry + 4 <= Int64(list.upperBound) else {
+        return false
+      }
       topic = body.extracting(found.topic.range).array
       properties = body.extracting(found.properties.range).array
       payload = body.extracting(found.payload.range).array
@@ -118,8 +120,10 @@ final class JournalContent {
       let body = bytes.extracting(record.body.range)
       guard let kind = JournalRecord.Kind(rawValue: record.kind) else {
         if record.kind >= JournalRecord.firstOptional { continue }
-        throw .damaged(
-          "it has a record of kind \(Int(record.kind)), which only a newer libswiftmqtt may have written")
+        throw JournalFault(
+          text:
+            "has a record of the unknown kind \(Int(record.kind)): use the smq of the libswiftmqtt that wrote it, if that is newer; otherwise the file is damaged"
+        )
       }
       switch kind {
       case .time: break

@@ -402,7 +402,7 @@ def test_kinds_of_a_newer_library(path: Path):
     assert len(read(path)["messages"]) == 1 and read(path)["written"] is None
     path.unlink()
     put_record(path, 99)
-    assert "it has a record of kind 99, which only a newer libswiftmqtt may have written" in refused(path)
+    assert "has a record of the unknown kind 99: use the smq of the libswiftmqtt that wrote it" in refused(path)
 
 
 def test_while_a_client_writes(broker: Mosquitto, path: Path):
