@@ -55,7 +55,7 @@ private func table(of messages: [StoredMessage]) -> Text {
   for message in messages {
     let expires: Text = message.secondsLeft.map { $0 == 0 ? "expired" : "\($0) s" } ?? "-"
     let values: [[UInt8]] = [
-      decimal(message.serial), [48 + message.qos], yes(message.retain), message.state.name.bytes,
+      decimal(unsigned: message.serial), [48 + message.qos], yes(message.retain), message.state.name.bytes,
       yes(message.isUrgent), expires.bytes, decimal(Int64(message.payload.count)),
     ]
     for (column, value) in zip(columns, values) { add(value, column, to: &text) }
@@ -141,6 +141,6 @@ extension JSONWriter {
 
   private mutating func add(_ name: StaticString, _ value: UInt64?) {
     key(name)
-    raw(value.map { decimal($0) } ?? ascii("null"))
+    raw(value.map { decimal(unsigned: $0) } ?? ascii("null"))
   }
 }

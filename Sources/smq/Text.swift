@@ -21,7 +21,7 @@ struct Text: ExpressibleByStringInterpolation {
     @inline(never) mutating func appendInterpolation(_ text: [UInt8]) { bytes += text }
     @inline(never) mutating func appendInterpolation(_ number: Int) { bytes += decimal(Int64(number)) }
     @inline(never) mutating func appendInterpolation(_ number: Int64) { bytes += decimal(number) }
-    @inline(never) mutating func appendInterpolation(_ number: UInt64) { bytes += decimal(number) }
+    @inline(never) mutating func appendInterpolation(_ number: UInt64) { bytes += decimal(unsigned: number) }
     @inline(never) mutating func appendInterpolation(_ number: UInt32) { bytes += decimal(Int64(number)) }
   }
 
@@ -43,11 +43,11 @@ struct ExitError: Error {
 /// A number in decimal digits, with leading zeros up to `digits`.
 @inline(never)
 func decimal(_ number: Int64, digits: Int = 1) -> [UInt8] {
-  (number < 0 ? [45] : []) + decimal(number.magnitude, digits: digits)
+  (number < 0 ? [45] : []) + decimal(unsigned: number.magnitude, digits: digits)
 }
 
 @inline(never)
-func decimal(_ number: UInt64, digits: Int = 1) -> [UInt8] {
+func decimal(unsigned number: UInt64, digits: Int = 1) -> [UInt8] {
   var reversed: [UInt8] = []
   var rest = number
   repeat {
