@@ -14,7 +14,7 @@ public enum JournalRecord {
     case ended = 4
     /// The Packet Identifiers of received QoS 2 messages whose PUBREL has not come: all of them.
     case inbound = 5
-    /// How many QoS 2 messages from the server were released, and the numbers that the application has asked for.
+    /// The last number that a received message has got, and those of messages that the application is not done with.
     case numbers = 6
     /// The wall clock when this commit was filled. A reader need not know it.
     case time = 128
