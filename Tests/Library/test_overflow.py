@@ -376,7 +376,7 @@ def test_wrong_calls(clients):
     assert client.publish("a", overflow=255) == smq.ERR_OPTION
     assert client.publish("a", urgent=2) == smq.ERR_OPTION
     assert client.publish("a", urgent=1) == smq.ERR_NOT_SUPPORTED
-    assert client.publish("a", reserved=1) == smq.ERR_STRUCT_SIZE
+    assert client.publish("a", reserved2=1) == smq.ERR_STRUCT_SIZE
     assert client.publish("a", reserved2=1) == smq.ERR_STRUCT_SIZE
     for fields in (dict(overflow=LATEST), dict(urgent=1)):
         assert client.reserve("a", 5, **fields)[0] == smq.ERR_OPTION

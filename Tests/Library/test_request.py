@@ -369,7 +369,7 @@ def test_responses_that_can_not_be(clients, broker):
         (right, dict(properties=extra), smq.ERR_PROPERTY),
         (right, dict(qos=3), smq.ERR_QOS),
         (right, dict(retain=2), smq.ERR_OPTION),
-        (right, dict(reserved=1), smq.ERR_STRUCT_SIZE),
+        (right, dict(reserved2=1), smq.ERR_STRUCT_SIZE),
     ):
         (status,) = respond_to(client, broker, values, **message)
         assert smq.status_name(status) == smq.status_name(expected)

@@ -201,7 +201,7 @@ def test_wrong_calls(clients, broker):
     good = dict(topic="a", payload="b")
     for expected, fields in [
         (smq.ERR_STRUCT_SIZE, dict(size=3)),
-        (smq.ERR_STRUCT_SIZE, dict(reserved=1)),
+        (smq.ERR_STRUCT_SIZE, dict(reserved2=1)),
         (smq.ERR_STRUCT_SIZE, dict(reserved2=1)),
         (smq.ERR_OPTION, dict(retain=2)),
         (smq.ERR_OPTION, dict(quiet=2)),

@@ -108,7 +108,7 @@ def test_what_the_readme_shows(number, code, environment, start_mosquitto, tmp_p
     if "mqtts://" in code and not TLS_LIBRARY.exists():
         pytest.skip("libswiftmqtt-tls was not built here")
     script = tmp_path / f"block{number}.py"
-    code = code.replace("mqtt://127.0.0.1", start_mosquitto().url)
+    code = code.replace("mqtt://127.0.0.1", start_mosquitto().url).replace("/var/lib/board", str(tmp_path))
     if "broker.example" in code:
         listeners, made = request.getfixturevalue("listeners"), request.getfixturevalue("certificates")
         for written, meant in {

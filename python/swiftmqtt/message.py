@@ -92,7 +92,8 @@ class Message:
         has returned, the message has it whenever the server sends it again, also to a later process, and no other
         message has. A program that stores it with what it makes of the message, before ack(), can leave out a message
         whose number it has stored. Raises ArgumentError if the message has none."""
-        return self._client._delivery_number(self._token)
+        number: int = self._client._delivery_number(self._token)
+        return number
 
     def ack(self, reason_code: int = 0, *, reason_string: str | None = None) -> None:
         """Acknowledges the message now, with ``manual_ack=True``; a reason_code other than 0 (MQTT 5.0)
