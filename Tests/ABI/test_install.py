@@ -43,7 +43,7 @@ def installed_files():
             "", "-minsizerel")), "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
         f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc",
         "bin/smq", "share/bash-completion/completions/smq", "share/man/man1/smq.1",
-        *(f"share/man/man1/smq-{command}.1" for command in ("bench", "check", "pub", "rr", "sub")),
+        *(f"share/man/man1/smq-{command}.1" for command in ("bench", "check", "journal", "pub", "rr", "sub")),
         *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
             "SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-minsizerel",
             "SwiftMQTT-static", "SwiftMQTT-static-minsizerel")),
