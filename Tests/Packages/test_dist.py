@@ -59,7 +59,8 @@ def test_the_same_bytes_as_with_swift(made, target):
     for here, there in ((f"libswiftmqtt.so.{version()}", f"libswiftmqtt.so.{version()}"), ("libswiftmqtt.a", "libswiftmqtt.a")):
         assert (tree / "build" / here).read_bytes() == (with_swift / there).read_bytes(), here
     # It says where the library is, which is another place, and so all else lies elsewhere.
-    here, there = ([line.split()[1:] for line in run("nm", "-S", program).splitlines()]
+    # $x and $d say where code and data begin; the linker adds some for aarch64, by where code lies (erratum 843419).
+    here, there = ([line.split()[1:] for line in run("nm", "-S", program).splitlines() if not re.search(r" \$[xd]$|e843419@", line)]
                    for program in (tree / "build" / "smq", with_swift / "tools" / "smq"))
     assert sorted(here) == sorted(there) and len(here) > 500
 
