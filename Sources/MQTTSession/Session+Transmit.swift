@@ -93,8 +93,7 @@ extension Session {
     case .connected:
       state.outbox.isInsideStream
         ? !connection.stream.isEmpty
-        : !control.isEmpty || state.subscribeQueue.queued > 0 || canTransmitMessage || hasPubrelsToCheck
-          || canResubscribe || hasReleasable
+        : !control.isEmpty || hasReleasable || (hasPackets && !(isJournaled && journal.element.holdsAll))
     case .closing: !control.isEmpty && (!state.outbox.isInsideStream || !connection.stream.isEmpty)
     }
   }
@@ -155,6 +154,12 @@ extension Session {
   }
 
   /// Whether `chooseSource` would choose a message.
+  private var hasPackets: Bool {
+    @inline(__always) get {
+      state.subscribeQueue.queued > 0 || canTransmitMessage || hasPubrelsToCheck || canResubscribe
+    }
+  }
+
   private var canTransmitMessage: Bool {
     let quota = connection.quota
     if !state.hasUrgent { return state.outbox.canTransmit(quota) }

@@ -44,7 +44,9 @@ extension Outbox {
     guard unsent > 0 else { return false }
     let next = descriptors[readySlot]
     switch next.state {
-    case .queued: return next.qos == .atMostOnce || quota.left > 0
+    // What waits for the journal is found by its deadline: a loop would ask again and again.
+    case .queued:
+      return next.qos == .atMostOnce || (quota.left > 0 && !(isJournaled && waitsForJournal(next)))
     case .reserved: return false
     default: return true
     }
