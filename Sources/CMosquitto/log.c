@@ -29,9 +29,23 @@ const char *shim_line(char *line, size_t size, int32_t kind, const char *id, int
     return line;
 }
 
-const char *shim_line_journal(char *line, size_t size, const char *id, bool is_refused, int32_t number) {
-    snprintf(line, size, is_refused ? "Client %s cannot use its journal: %s" : "Client %s cannot write its journal: %s",
-             id ? id : "(null)", strerror(number));
+const char *shim_line_refused(char *line, size_t size, const char *id, const char *path, int32_t reason,
+                              int32_t number) {
+    static const char *const reasons[] = {
+        [SHIM_JOURNAL_LOCKED] = "another process, or another client, has it open",
+        [SHIM_JOURNAL_CORRUPT] = "it is damaged, or no journal",
+        [SHIM_JOURNAL_OTHER] = "it belongs to another client id, or a newer library has written it",
+        [SHIM_JOURNAL_SIZE] = "it has more than this client has room for (MOSQUITTO_OUTBOX_BYTES, _MESSAGES)",
+        [SHIM_JOURNAL_NAME] = "its path would be too long",
+    };
+    /* The reason comes before the path, and the id is cut, because the line may be too short for both. */
+    snprintf(line, size, "Client %.100s cannot use its journal: %s: %s", id ? id : "(null)",
+             reason == SHIM_JOURNAL_SYSTEM ? strerror(number) : reasons[reason], path ? path : "");
+    return line;
+}
+
+const char *shim_line_unwritten(char *line, size_t size, const char *id, int32_t number) {
+    snprintf(line, size, "Client %.100s cannot write its journal: %s", id ? id : "(null)", strerror(number));
     return line;
 }
 

@@ -60,7 +60,8 @@ static bool is_plain(char byte) {
 }
 
 static const char *journal_directory(void) {
-    const char *directory = platform_environment("MOSQUITTO_JOURNAL");
+    /* Whoever starts a program with more rights than their own does not choose where it writes. */
+    const char *directory = secure_getenv("MOSQUITTO_JOURNAL");
     return directory && *directory ? directory : NULL;
 }
 
@@ -89,9 +90,9 @@ char *shim_journal_path(const char *id) {
     return path;
 }
 
-int32_t shim_journal_errno(int32_t reason) {
-    static const int numbers[] = { EWOULDBLOCK, EBADMSG, EPERM, EFBIG };
-    return numbers[reason];
+int32_t shim_journal_errno(int32_t reason, int32_t number) {
+    static const int numbers[] = { 0, EWOULDBLOCK, EBADMSG, EPERM, EFBIG, ENAMETOOLONG };
+    return reason == SHIM_JOURNAL_SYSTEM ? number : numbers[reason];
 }
 
 /* ---- the mutex ---- */

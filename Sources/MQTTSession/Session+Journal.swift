@@ -163,6 +163,16 @@ extension Session {
   /// After a commit that failed, the next one is not tried for a while.
   public var isJournalPaused: Bool { isJournaled && journal.element.retryAt != nil }
 
+  /// Whether a packet would leave if the journal had what is new. The drop-in asks.
+  @_optimize(size)
+  public var isHeldByJournal: Bool {
+    guard isJournaled, connection.isUp, !isJournalPaused, !journal.element.space.isWriting else {
+      return false
+    }
+    if journal.element.holdsAll || journal.element.withheld.count > journal.element.releasable { return true }
+    return (connection.quota.left > 0 && state.outbox.holdsPublish) || state.outbox.holdsAnyPubrel
+  }
+
   /// How many messages were accepted for the journal since the program began, and up to which of them all are durable,
   /// or have ended.
   @_optimize(size)

@@ -163,6 +163,9 @@ extension Mosquitto.Locked {
   fileprivate mutating func disconnect(_ reasonCode: UInt8, _ properties: Span<UInt8>) -> Int32 {
     state.isDisconnecting = true
     let result = queueDisconnect(reasonCode, properties)
+    let number = shim_errno()
+    writeJournal(hurries: true)
+    shim_set_errno(number)
     wake()
     return result
   }

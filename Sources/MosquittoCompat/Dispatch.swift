@@ -93,6 +93,7 @@ extension Mosquitto.Locked {
     // Before any callback, because one of them may connect anew.
     state.isEndReported = true
     state.endResult = result
+    if state.isDisconnecting { writeJournal(hurries: true) }
     logFailureOfTLS(failure)
     guard !isSilent else { return }
     switch failure.cause {
@@ -129,12 +130,12 @@ extension Mosquitto.Locked {
   // MARK: Messages
 
   private mutating func handle(_ completion: Completion) {
-    let mid = Cookie.mid(completion.cookie)
     let code = Int32(completion.reasonCode ?? 0)
     guard Cookie.kind(completion.cookie) == Cookie.publish else {
       return callRefused(completion.cookie, completion.reasonCode)
     }
     guard !isOfEarlierProcess(completion.cookie) else { return }
+    let mid = mid(of: completion.cookie)
     switch completion.result {
     case .delivered, .refused: break
     default: return  // It was not delivered: libmosquitto has no callback for that.

@@ -132,7 +132,7 @@ extension Mosquitto.Locked {
   mutating func flush() {
     guard hasClient else { return }
     _ = client.flush(at: client.time)
-    if client.hasEvent { wake() }
+    if client.hasEvent || isJournalUnexpected() { wake() }
   }
 
   /// Does the same. Returns what a function returns that has queued something: where no loop runs, the result

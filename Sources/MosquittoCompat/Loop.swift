@@ -31,7 +31,8 @@ import Transports
 }
 
 @c public func mosquitto_loop_write(_ mosq: OpaquePointer?, _ max_packets: Int32) -> Int32 {
-  unsafe mosquitto_loop_read(mosq, max_packets)
+  unsafe instance(mosq)?.releaseFromJournal()
+  return unsafe mosquitto_loop_read(mosq, max_packets)
 }
 
 @c public func mosquitto_loop_misc(_ mosq: OpaquePointer?) -> Int32 { unsafe mosquitto_loop(mosq, 0, 1) }
@@ -91,6 +92,12 @@ import Transports
 }
 
 extension Instance {
+  /// What made `mosquitto_want_write()` true is sent.
+  fileprivate func releaseFromJournal() {
+    var locked = lock()
+    if locked.hasClient, locked.isHeldByJournal { locked.writeJournal(hurries: true) }
+  }
+
   func stopThread() {
     var locked = lock()
     guard locked.state.thread != 0, !locked.state.isJoining else { return }
@@ -177,7 +184,8 @@ extension Instance {
     {
       let left = Int32(bitPattern: end &- platform_now_ms())
       guard left > 0 else { return }
-      locked.waitInLoop(-1, left)
+      locked.waitInLoop(-1, locked.untilJournal(atMost: left))
+      locked.writeJournal()
     }
   }
 }
@@ -213,7 +221,11 @@ extension Mosquitto.Locked {
     let isDue = hasToTell
     guard hasClient, client.state != .disconnected || client.hasEvent || isDue,
       !(state.isDisconnecting && state.isEndReported)
-    else { return MOSQ_ERR_NO_CONN }
+    else {
+      writeJournal()
+      return MOSQ_ERR_NO_CONN
+    }
+    expectJournal()
     let next = isDue ? 0 : client.nextTimeout(at: client.time)
     waitInLoop(client.descriptor, next < 0 ? most : min(next, most))
     // Another thread may have made a new client meanwhile, or be about to.
@@ -230,7 +242,7 @@ extension Mosquitto.Locked {
 
   fileprivate var wantsToWrite: Bool {
     guard hasClient else { return false }
-    if client.isBlockedSending { return true }
+    if client.isBlockedSending || isHeldByJournal { return true }
     // Any piece of a loop calls the callbacks. A socket reports that it is connected by being writable.
     if !state.isEndReported, client.hasEvent || hasToTell { return true }
     if client.link.areLayersOpening { return client.link.hasUnsent }

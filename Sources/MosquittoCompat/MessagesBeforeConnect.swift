@@ -1,6 +1,7 @@
 // Messages that were published without a connection: libmosquitto takes them, and sends them on the next one.
 
 import CMosquitto
+import MQTTClient
 import MQTTWire
 
 /// A message and its id, with copies of all it needs.
@@ -29,16 +30,18 @@ extension Mosquitto.Locked {
     _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
   ) -> Int32 {
     // Not before those that are in the list already.
-    if hasClient, !state.areOptionsChanged, state.messagesBeforeConnect.isEmpty {
+    if hasClient, state.messagesBeforeConnect.isEmpty, !state.areOptionsChanged || isStoredAsItIs {
       let result = unsafe publish(
         mid, span(UnsafeRawPointer(topic), topicSize), spanOrNone(payload, payloadSize), qos, retain,
         properties)
+      if result == MOSQ_ERR_SUCCESS, client.hasJournal { flush() }
       guard result == MOSQ_ERR_NO_CONN else { return result }
     }
     let size = topicSize &+ payloadSize
     let limit = Int(truncatingIfNeeded: Limits.outboxBytes)
     // It has to be refused now: when the outbox refuses it later, there is no call that could return that.
-    guard unsafe size &+ encodedSize(of: properties) &+ Self.mostOverhead <= limit else {
+    let most = Limits.messageBytes(isStored: mayBeStored)
+    guard unsafe size &+ encodedSize(of: properties) &+ Self.mostOverhead <= most else {
       return MOSQ_ERR_OVERSIZE_PACKET
     }
     guard UInt32(state.messagesBeforeConnect.count) < Limits.outboxMessages,
@@ -66,6 +69,14 @@ extension Mosquitto.Locked {
     return MOSQ_ERR_SUCCESS
   }
 
+  /// The client has a journal, and stays what it is: the program has changed what CONNECT says, and no more.
+  private var isStoredAsItIs: Bool { client.hasJournal && UInt32(client.version.rawValue) == state.version }
+
+  /// The client has a journal, or the next one will have, as far as is known by now.
+  private var mayBeStored: Bool {
+    hasClient ? client.hasJournal : unsafe !state.cleanSession && state.id != nil && Limits.hasJournals
+  }
+
   /// The bytes of PUBLISH besides topic, payload and properties: the Fixed Header, and the lengths of the
   /// three.
   private static var mostOverhead: Int { 5 + 2 + 2 + 4 }
@@ -74,7 +85,7 @@ extension Mosquitto.Locked {
   mutating func publishMessagesBeforeConnect() {
     while let message = state.messagesBeforeConnect.first {
       let result = unsafe publish(
-        message.mid, span(UnsafeRawPointer(message.topic), message.topicSize),
+        shifted(message.mid), span(UnsafeRawPointer(message.topic), message.topicSize),
         spanOrNone(UnsafeRawPointer(message.payload), message.payloadSize), message.qos, message.retain,
         message.properties)
       if result == MOSQ_ERR_NOMEM || result == MOSQ_ERR_NO_CONN { return }

@@ -86,7 +86,10 @@ extension Mosquitto.Locked {
       request.willRetain = state.will.retain ? 1 : 0
       request.willProperties = willProperties.span
     }
-    if isNew { chooseJournal(keepsSession: request.keepSession) }
+    if isNew {
+      let result = chooseJournal(keepsSession: request.keepSession)
+      guard result == MOSQ_ERR_SUCCESS else { return result }
+    }
     setJournal(&request)
     var options: ClientOptions
     do throws(OptionsError) {
@@ -207,8 +210,14 @@ enum Limits {
   static var outboxMessages: UInt32 {
     unsafe shim_environment(text("MOSQUITTO_OUTBOX_MESSAGES"), 1, 65_000, hasJournals ? 10_000 : 65_000)
   }
+  /// What a journal writes at once, and in it the largest message.
+  static var commitBytes: Int { 262_144 }
+  static func messageBytes(isStored: Bool) -> Int {
+    let most = Int(truncatingIfNeeded: outboxBytes)
+    return isStored ? min(most, JournalLimits.largestPacket(batchBytes: commitBytes)) : most
+  }
   /// The file of a journal is twice as large as the outbox.
-  private static var hasJournals: Bool { shim_has_journals() }
+  static var hasJournals: Bool { shim_has_journals() }
   /// Memory that is not touched takes only addresses, of which a 32-bit process has few.
   private static var largest: UInt32 { MemoryLayout<Int>.size == 8 ? 64 << 20 : 8 << 20 }
 }

@@ -44,7 +44,12 @@ extension Mosquitto.Locked {
     guard state.attempt == attempt else { return MOSQ_ERR_SUCCESS }
     state.isOpening = false
     wake()
-    guard result == MOSQ_ERR_SUCCESS else { return result }
+    guard result == MOSQ_ERR_SUCCESS else {
+      let number = shim_errno()
+      writeJournal()
+      shim_set_errno(number)
+      return result
+    }
     state.isEndReported = false
     publishMessagesBeforeConnect()
     state.isConnectUnlogged = true
@@ -103,7 +108,7 @@ extension Mosquitto.Locked {
   }
 
   /// The last connection ends without a callback, because nothing waits for it.
-  private mutating func closeOld(_ attempt: UInt32) {
+  mutating func closeOld(_ attempt: UInt32) {
     guard hasClient, client.state != .disconnected || client.hasEvent else { return }
     client.cutOff(at: client.time)
     let end = platform_now_ms() &+ 2500
@@ -128,7 +133,7 @@ extension Mosquitto.Locked {
         switch completion.result {
         case .delivered, .refused:
           deferCallback(
-            .published(mid: Cookie.mid(completion.cookie), code: Int32(completion.reasonCode ?? 0)))
+            .published(mid: mid(of: completion.cookie), code: Int32(completion.reasonCode ?? 0)))
         default: continue
         }
       case .engine(.connected(let connected)):

@@ -39,10 +39,14 @@ typealias Client = MQTTClient.Client<Linux>
   // The core's client, in a block of its own.
   var memory: UnsafeMutableRawPointer? = nil
   var client: UnsafeMutablePointer<Client>? = nil
-  /// The path of its journal, if it is to have one; and how many message ids earlier processes had assigned, whose
-  /// messages are in it.
+  /// The path of its journal, if it is to have one.
   var journalPath: Text? = nil
-  var earlierMids: UInt32 = 0
+  /// So many ids were assigned before the journal was taken up, and their messages have Packet Identifiers that are
+  /// `midShift` ahead of them, because messages of an earlier process have those. 0: they are the same.
+  var shiftedMids: UInt32 = 0
+  var midShift: UInt32 = 0
+  /// A loop that waits knows when the journal is to be written.
+  var isJournalExpected = false
   /// Its layers are in another block.
   var layerMemory: UnsafeMutableRawPointer? = nil
   /// The program has changed what the client was made of.

@@ -41,14 +41,16 @@ uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, 
 char *shim_journal_path(const char *id);
 bool shim_has_journals(void);
 
-/* errno for a journal that cannot be used. */
+/* Why a journal cannot be used. */
 enum {
-    SHIM_JOURNAL_LOCKED = 0,  /* EWOULDBLOCK: another process has it */
-    SHIM_JOURNAL_CORRUPT = 1, /* EBADMSG: it is damaged, or no journal */
-    SHIM_JOURNAL_OTHER = 2,   /* EPERM: it is another client's, or a newer library's */
-    SHIM_JOURNAL_SIZE = 3     /* EFBIG: it has more than there is room for */
+    SHIM_JOURNAL_SYSTEM = 0,  /* the system's number says it */
+    SHIM_JOURNAL_LOCKED = 1,  /* EWOULDBLOCK: another process has it */
+    SHIM_JOURNAL_CORRUPT = 2, /* EBADMSG: it is damaged, or no journal */
+    SHIM_JOURNAL_OTHER = 3,   /* EPERM: it is another client's, or a newer library's */
+    SHIM_JOURNAL_SIZE = 4,    /* EFBIG: it has more than there is room for */
+    SHIM_JOURNAL_NAME = 5     /* ENAMETOOLONG */
 };
-int32_t shim_journal_errno(int32_t reason);
+int32_t shim_journal_errno(int32_t reason, int32_t number);
 
 /* A thread locks a mutex once, and holds no second one at the same time. NULL: there is no memory. */
 void *shim_mutex(void);
@@ -86,8 +88,11 @@ struct shim_publish {
 /* Each of these writes a line of at most size bytes, its zero included, and returns it. */
 const char *shim_line(char *line, size_t size, int32_t kind, const char *id, int32_t first, int32_t second);
 
-/* A journal that is refused, or that fails: with what the number says. */
-const char *shim_line_journal(char *line, size_t size, const char *id, bool is_refused, int32_t number);
+/* The journal at this path cannot be used; number: the system's, for SHIM_JOURNAL_SYSTEM. */
+const char *shim_line_refused(char *line, size_t size, const char *id, const char *path, int32_t reason,
+                              int32_t number);
+/* The journal cannot be written. */
+const char *shim_line_unwritten(char *line, size_t size, const char *id, int32_t number);
 const char *shim_line_publish(char *line, size_t size, const char *id, const struct shim_publish *publish);
 /* options: Subscription Options; -1: it is UNSUBSCRIBE. */
 const char *shim_line_subscribe(char *line, size_t size, const char *id, int32_t mid, const char *filter,

@@ -13,6 +13,24 @@ extension Outbox {
     PacketIdentifier(cookie: descriptors[slot].cookie)
   }
 
+  /// Returns a cookie for a message of an earlier process that is put back behind the others: with the Packet
+  /// Identifier that the server may know, or with the next one. The cookie that the journal has says nothing here,
+  /// because another kind of client may have written it.
+  @_optimize(size)
+  func restoredCookie(_ identifier: PacketIdentifier?) -> UInt64 {
+    let all: UInt32 = 65_535
+    let last =
+      descriptors.count > 0 ? Counter.high(descriptors[descriptors.slot(before: descriptors.tail)].cookie) : 0
+    var step: UInt32 = 1
+    if let identifier {
+      step = (UInt32(identifier.rawValue) &+ all &- last % all) % all
+      if step == 0 { step = all }
+    }
+    let count = last &+ step
+    let rest = count % all
+    return Counter(low: (rest == 0 ? all : rest) | Session.restoredFlag, high: count).uint64
+  }
+
   /// Returns the slot of the message that is not complete and has this identifier.
   func slotByCookie(_ identifier: PacketIdentifier) -> Int? {
     guard descriptors.count > 0 else { return nil }
@@ -72,6 +90,9 @@ extension SubscribeQueue {
 }
 
 extension Session {
+  /// In the lower half of the cookie of a message that an earlier process has accepted.
+  public static var restoredFlag: UInt32 { 0x8_0000 }
+
   /// The cookie of the last message that is there; `nil`: there is none.
   public var lastCookie: UInt64? {
     guard state.outbox.descriptors.count > 0 else { return nil }

@@ -118,6 +118,29 @@ extension Outbox {
     }
   }
 
+  /// Whether PUBLISH would be sent next if the journal had the message.
+  var holdsPublish: Bool {
+    guard unsent > 0 else { return false }
+    let next = descriptors[readySlot]
+    return next.state == .queued && waitsForJournal(next)
+  }
+
+  /// Whether a PUBREL waits for the record that PUBREC came.
+  @_optimize(size)
+  var holdsAnyPubrel: Bool {
+    var slot = descriptors.head
+    for _ in 0..<known {
+      let message = descriptors[slot]
+      if message.state == .pubrelSent, message.flags.contains(.isStored),
+        stored.element[stored.element.entry(of: slot)].isQueued
+      {
+        return true
+      }
+      slot = descriptors.slot(after: slot)
+    }
+    return false
+  }
+
   // MARK: A commit
 
   /// Adds to a commit, which begins at `place`, what the journal is to be told, as far as it fits. Returns

@@ -9,7 +9,7 @@ extension Outbox {
   @_optimize(size)
   mutating func orderFound() -> Int? {
     guard let count = stored.element.orderFound() else { return nil }
-    // There the program chooses the identifiers: the cookies have them.
+    // There the identifiers are in the cookies.
     guard !DropIn.isOn else { return count }
     for index in 0..<count {
       let message = stored.element[stored.element.found(at: index)]
@@ -47,8 +47,9 @@ extension Outbox {
     _ header: JournalRecord.MessageHeader, _ packet: Span<UInt8>, _ state: StoredMessages.State,
     identifier: UInt16, order: UInt16, second: UInt32
   ) -> Int? {
-    if state != .queued, !DropIn.isOn {
-      guard let wanted = PacketIdentifier(identifier), addGaps(before: wanted) else { return nil }
+    let wanted = state == .queued ? nil : PacketIdentifier(identifier)
+    if state != .queued {
+      guard let wanted, DropIn.isOn || addGaps(before: wanted) else { return nil }
     }
     let head = live > 0 ? descriptors[first].start : nil
     guard descriptors.count < descriptors.capacity, messageCount < messageCapacity,
@@ -64,7 +65,8 @@ extension Outbox {
     if !flags.contains(.isExpendable) { flags.set(.isLatest, false) }
     descriptors.append(
       Descriptor(
-        cookie: header.cookie.uint64, offset: UInt32(truncatingIfNeeded: offset),
+        cookie: DropIn.isOn ? restoredCookie(wanted) : header.cookie.uint64,
+        offset: UInt32(truncatingIfNeeded: offset),
         length: UInt32(truncatingIfNeeded: packet.count), link: header.expiryOffset, expiresAt: 0,
         since: now.milliseconds, flags: flags, order: order, tag: 0, state: .queued, result: .delivered,
         reasonCode: 0))
