@@ -215,6 +215,16 @@ def test_qos_0_and_nothing(path, clients):
     assert path.read_bytes() == before
 
 
+def test_a_loop_sleeps_while_a_message_waits_for_the_disk(path, clients, mosquitto):
+    """Nothing can be sent before the delay is over, so the next timeout is that, and not 0."""
+    client = clients(**kept(path, url=mosquitto.url, journal_delay_ms=5000, journal_flags=smq.JOURNAL_INLINE))
+    client.connected()
+    client.publish("a", b"1", qos=2)
+    smq.library.smq_service(client.handle)
+    assert 1000 < smq.library.smq_next_timeout_ms(client.handle) <= 5000
+    assert sync(client) == 1
+
+
 # ---- A file that cannot be used
 
 
