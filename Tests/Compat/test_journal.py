@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,13 +60,15 @@ class Programs:
     """Runs them on the drop-in, with a directory for journals."""
 
     def __init__(self, library: Path, directory: Path):
-        self.library, self.directory = library, directory
+        self.library, self.directory, self.started = library, directory, []
 
     def start(self, port: int, code: str, *more: str, stdin: int | None = None, **environment: str) -> subprocess.Popen:
         environment = {**os.environ, "MOSQUITTO_JOURNAL": str(self.directory), **environment}
         program = textwrap.dedent(BEGINNING) + textwrap.dedent(code)
-        return subprocess.Popen([sys.executable, "-c", program, str(self.library), str(port), *more], stdin=stdin,
-                                stdout=subprocess.PIPE, env=environment)
+        self.started.append(subprocess.Popen(
+            [sys.executable, "-c", program, str(self.library), str(port), *more], stdin=stdin, stdout=subprocess.PIPE,
+            env=environment))
+        return self.started[-1]
 
     def run(self, port: int, code: str, **environment: str) -> list[str]:
         process = self.start(port, code, **environment)
@@ -86,9 +89,13 @@ class Programs:
 
 
 @pytest.fixture
-def programs(our_path: Path, tmp_path: Path) -> Programs:
+def programs(our_path: Path, tmp_path: Path) -> Iterator[Programs]:
     (tmp_path / "journals").mkdir()
-    return Programs(our_path, tmp_path / "journals")
+    programs = Programs(our_path, tmp_path / "journals")
+    yield programs
+    for process in programs.started:
+        process.kill()
+        process.wait()
 
 
 OFFLINE = """
