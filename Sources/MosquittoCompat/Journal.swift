@@ -152,15 +152,12 @@ extension Mosquitto.Locked {
     return true
   }
 
-  /// Writes what is left, before the client is freed. What was published behind mosquitto_disconnect() waits for the
-  /// end of the connection.
-  mutating func storeRest() {
-    guard hasClient, client.hasJournal else { return }
-    if !state.messagesBeforeConnect.isEmpty {
-      closeOld(state.attempt)
-      publishMessagesBeforeConnect()
-    }
-    _ = client.syncJournal(timeout: 5000)
+  /// The client is about to be freed. What was published behind mosquitto_disconnect() waits for the end of the
+  /// connection.
+  mutating func takeRestIntoJournal() {
+    guard hasClient, client.hasJournal, !state.messagesBeforeConnect.isEmpty else { return }
+    closeOld(state.attempt)
+    publishMessagesBeforeConnect()
   }
 
   // MARK: Events

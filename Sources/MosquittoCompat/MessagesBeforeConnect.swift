@@ -30,7 +30,7 @@ extension Mosquitto.Locked {
     _ payloadSize: Int, _ qos: QoS, _ retain: Bool, _ properties: OpaquePointer?
   ) -> Int32 {
     // Not before those that are in the list already.
-    if hasClient, state.messagesBeforeConnect.isEmpty, !state.areOptionsChanged || isStoredAsItIs {
+    if hasClient, state.messagesBeforeConnect.isEmpty, !state.areOptionsChanged || mayStoreAtOnce {
       let result = unsafe publish(
         mid, span(UnsafeRawPointer(topic), topicSize), spanOrNone(payload, payloadSize), qos, retain,
         properties)
@@ -70,7 +70,9 @@ extension Mosquitto.Locked {
   }
 
   /// The client has a journal, and stays what it is: the program has changed what CONNECT says, and no more.
-  private var isStoredAsItIs: Bool { client.hasJournal && UInt32(client.version.rawValue) == state.version }
+  var mayStoreAtOnce: Bool {
+    hasClient && client.hasJournal && UInt32(client.version.rawValue) == state.version
+  }
 
   /// The client has a journal, or the next one will have, as far as is known by now.
   private var mayBeStored: Bool {

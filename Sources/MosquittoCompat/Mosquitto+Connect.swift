@@ -46,12 +46,14 @@ extension Mosquitto.Locked {
     wake()
     guard result == MOSQ_ERR_SUCCESS else {
       let number = shim_errno()
+      if mayStoreAtOnce { publishMessagesBeforeConnect() }
       writeJournal()
       shim_set_errno(number)
       return result
     }
     state.isEndReported = false
     publishMessagesBeforeConnect()
+    writeJournal()
     state.isConnectUnlogged = true
     if unsafe state.proxy.host == nil { logConnectBehindProxy() }
     return MOSQ_ERR_SUCCESS

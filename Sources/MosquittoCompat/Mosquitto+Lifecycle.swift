@@ -113,7 +113,7 @@ extension Instance {
 
 extension Mosquitto.Locked {
   fileprivate mutating func freeContents() {
-    storeRest()
+    takeRestIntoJournal()
     freeClient()
     unsafe shim_tls_free(state.tls)
     unsafe state.tls = nil
@@ -134,6 +134,7 @@ extension Mosquitto.Locked {
 
   /// The credentials in the client's memory are overwritten before the memory is freed.
   mutating func freeClient() {
+    if hasClient, client.hasJournal { _ = client.syncJournal(timeout: 5000) }
     if hasClient { client.wipeSecrets() }
     unsafe state.client?.deinitialize(count: 1)
     unsafe state.client = nil

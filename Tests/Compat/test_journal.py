@@ -357,6 +357,47 @@ def test_published_before_the_first_connection(programs: Programs, start_mosquit
     assert programs.waiting() == []
 
 
+def test_published_before_a_first_connection_that_fails(programs: Programs):
+    """The call that fails has made the client, so what waited for it is written, and what comes behind that."""
+    process = programs.start(free_port(), """
+    client = new()
+    library.mosquitto_reconnect_delay_set(client, 3600, 3600, c_bool(False))
+    publish(client, b"a", b"1", 1)
+    print(library.mosquitto_connect(client, b"127.0.0.1", port, 60), publish(client, b"a", b"2", 2)[0], flush=True)
+    library.mosquitto_loop_forever(client, -1, 1)
+    """)
+    assert process.stdout.readline() == b"14 4\n"
+    wait_for(lambda: programs.waiting() == [b"1", b"2"], timeout=20)
+
+
+def test_another_version_sends_nothing_again(programs: Programs, start_mosquitto, clients):
+    """The client is made anew, and takes up its own journal: it says that what was acknowledged has ended."""
+    broker = start_mosquitto()
+    listener = clients(url=broker.url)
+    listener.connected()
+    listener.subscribed("a", qos=2)
+    said = programs.run(broker.port, """
+    client, seen = new(), []
+    published = PUBLISHED(lambda m, u, mid: seen.append(mid))
+    library.mosquitto_publish_callback_set(client, published)
+    library.mosquitto_connect(client, b"127.0.0.1", port, 60)
+    for version in 5, 4, 5:
+        publish(client, b"a", b"stored", 1)
+        time.sleep(0.05)  # it is written before it is sent
+        while not seen:
+            library.mosquitto_loop(client, 100, 1)
+        seen.clear()
+        library.mosquitto_disconnect(client)
+        library.mosquitto_int_option(client, 1, version)
+        assert library.mosquitto_connect(client, b"127.0.0.1", port, 60) == 0
+    library.mosquitto_destroy(client)
+    """)
+    assert said == [] and programs.waiting() == []
+    programs.run(broker.port, ONLINE)
+    listener.until(lambda: b"last" in payloads(listener))
+    assert payloads(listener) == [b"stored"] * 3 + [b"last"]
+
+
 def test_ids_near_the_end_of_their_range(programs: Programs, start_mosquitto, clients):
     """Those that the program was told are not told again, although the earlier ones end where the count comes round."""
     broker = start_mosquitto()
