@@ -982,8 +982,8 @@ typedef struct smq_options {
      * QoS 1 leaves at once; PUBLISH of QoS 2, PUBREL and PUBCOMP leave when what they rely on is durable.
      * docs/journal.md has the file's format.
      *
-     * Needs SMQ_OPTION_KEEP_SESSION; not with SMQ_OPTION_OWN_TRANSPORT. Without a path the others have to
-     * be 0. Not stored, so not possible with QoS 2 (SMQ_ERR_NOT_SUPPORTED): smq_publish_stream(),
+     * Needs SMQ_OPTION_KEEP_SESSION. Without a path the others have to be 0, unless the program has the
+     * storage. Not stored, so not possible with QoS 2 (SMQ_ERR_NOT_SUPPORTED): smq_publish_stream(),
      * smq_publish_reference() and smq_request(). Not stored either: QoS 0, subscriptions, and the payloads
      * of received messages, for which there is smq_hold(). Topic Aliases are used for QoS 0 alone.
      */
@@ -1045,8 +1045,8 @@ enum {
  *                           SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password without a user name; the Will's
  *                           retain or quiet is neither 0 nor 1; a Will with properties or expiry_s before
  *                           5.0; an option of the journal without journal; journal without
- *                           SMQ_OPTION_KEEP_SESSION, with SMQ_OPTION_OWN_TRANSPORT, with a zero byte, or with
- *                           an unreleased_maximum that does not fit into journal_batch_bytes
+ *                           SMQ_OPTION_KEEP_SESSION, with a path and SMQ_OPTION_OWN_TRANSPORT, with a zero
+ *                           byte, or with an unreleased_maximum that does not fit into journal_batch_bytes
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
  *   SMQ_ERR_URL             the URL is malformed, or has a percent-encoded zero byte (a password that needs
@@ -2990,8 +2990,9 @@ SMQ_API int32_t smq_sync(smq_client *client, int32_t timeout_ms);
 typedef struct smq_journal_info {
     uint32_t size;     /* in: sizeof(smq_journal_info) */
     int32_t os_error;  /* why the last commit that failed did: an errno; 0: none has failed */
-    uint64_t accepted; /* how many messages of QoS 1 and 2 were accepted for it, those of earlier processes
-                          that it still had among them: after smq_publish(), the position of that message */
+    uint64_t accepted; /* the position of the message of QoS 1 or 2 that was accepted for it last: after
+                          smq_publish(), of that message. Each has the next one; a process goes on behind the
+                          messages that it has taken up */
     uint64_t stored;   /* up to which position all messages are durable, or have ended. With urgent messages
                           it moves on when everything is stored */
     uint32_t failures; /* commits that have failed */

@@ -25,14 +25,28 @@ static int32_t fail(int fd) {
 /* The lock belongs to the open file, so it ends with the process, whatever else the process closes. */
 static int lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
 
+static int is_at(int fd, const char *path) {
+    struct stat ours, theirs;
+    return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
+           ours.st_dev == theirs.st_dev;
+}
+
 int32_t platform_store_open(const char *path) {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
     if (fd < 0) {
         return -errno;
     }
+    if (lock(fd) < 0) {
+        return fail(fd);
+    }
+    /* Another process may have put another file in its place between these two calls. */
+    if (!is_at(fd, path)) {
+        errno = EWOULDBLOCK;
+        return fail(fd);
+    }
     /* What a process that was killed has left is written first, and then forgotten: after a sync that failed, the
        kernel has pages in memory that are on no disk. */
-    if (lock(fd) < 0 || fdatasync(fd) < 0) {
+    if (fdatasync(fd) < 0) {
         return fail(fd);
     }
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -118,7 +132,7 @@ static int sync_directory(char *path) {
     return result;
 }
 
-int32_t platform_store_create(const char *path, const char *name, uint8_t *block, uint32_t blocks) {
+int32_t platform_store_create(const char *path, const char *name, int32_t replaces, uint8_t *block, uint32_t blocks) {
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     if (fd < 0) {
         return -errno;
@@ -126,10 +140,14 @@ int32_t platform_store_create(const char *path, const char *name, uint8_t *block
     if (lock(fd) < 0) {
         return fail(fd);
     }
-    /* Another process may have given it its name between these two calls. */
-    struct stat ours, theirs;
-    if (fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
-        ours.st_dev == theirs.st_dev) {
+    /* Another process may have given it its name between these two calls, or made one since there was none. */
+    struct stat other;
+    if (is_at(fd, path)) {
+        errno = EWOULDBLOCK;
+        return fail(fd);
+    }
+    if (!replaces && stat(path, &other) == 0) {
+        unlink(name);
         errno = EWOULDBLOCK;
         return fail(fd);
     }
@@ -205,15 +223,16 @@ static void *run(void *argument) {
         if (read(writer->request, &count, sizeof count) < 0 && errno != EINTR) {
             return NULL; /* the program has closed the descriptor */
         }
-        if (__atomic_load_n(&writer->is_stopping, __ATOMIC_ACQUIRE)) {
+        /* In this order: what was handed over before the end is written. */
+        int is_last = __atomic_load_n(&writer->is_stopping, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&writer->state, __ATOMIC_ACQUIRE) == WORKING) {
+            do_write(writer);
+            __atomic_store_n(&writer->state, DONE, __ATOMIC_RELEASE);
+            platform_wake(writer->answer);
+        }
+        if (is_last) {
             return NULL;
         }
-        if (__atomic_load_n(&writer->state, __ATOMIC_ACQUIRE) != WORKING) {
-            continue;
-        }
-        do_write(writer);
-        __atomic_store_n(&writer->state, DONE, __ATOMIC_RELEASE);
-        platform_wake(writer->answer);
     }
 }
 

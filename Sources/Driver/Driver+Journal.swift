@@ -35,13 +35,17 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
   /// What the disk has done may let packets leave, so this comes before they are sent.
   @inline(never)
   mutating func serviceJournal(at now: Instant) {
-    // Without a thread, a write has ended when it returns. Each leaves less to be written, so this ends.
-    repeat {
+    // Without a thread, a write has ended when it returns. What is left then is due at once, and comes with the next call.
+    for _ in 0..<Self.commitsAtOnce {
       if let error = system.written() { engine.journalWritten(error, at: now) }
       guard engine.prepareJournal(at: now, wallClock: wallClock) else { return }
       Self.write(from: &engine, on: &system)
-    } while true
+    }
+    if let error = system.written() { engine.journalWritten(error, at: now) }
   }
+
+  /// How many commits one call writes at most.
+  private static var commitsAtOnce: Int { 16 }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   @_optimize(size)

@@ -94,7 +94,8 @@ public struct LogReader: BitwiseCopyable {
     load(LogPosition.beginning, min(ring.count, capacity))
   }
 
-  /// Returns what is to be done next. It is bounded: the ring is read at most three times.
+  /// Returns what is to be done next. It is bounded: the ring is read at most three times, and
+  /// once more for each place in it where commits have failed.
   /// `buffer` is the same each time, and has what was read.
   @inline(never)
   @_optimize(size)

@@ -86,6 +86,9 @@ public struct LogSpace: BitwiseCopyable {
   /// The position of a block that was written so many blocks before the next commit.
   public func position(age: UInt32) -> LogPosition { ring.before(next, by: age) ?? .beginning }
 
+  /// Whether a commit is durable.
+  public var hasCommit: Bool { last != nil }
+
   /// The oldest block that recovery needs now.
   public var head: LogPosition { durableHead }
 

@@ -63,7 +63,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
       }
       try recover(from: file, superblock)
     } else {
-      file = try Self.create(names, new, &engine.session)
+      file = try Self.create(names, new, replaces: false, &engine.session)
       try Self.name(file, &names)
       engine.session.beginJournal(new)
     }
@@ -150,14 +150,15 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @inline(never)
   @_optimize(size)
   private static func create(
-    _ names: borrowing JournalNames, _ superblock: Superblock, _ session: inout Session
+    _ names: borrowing JournalNames, _ superblock: Superblock, replaces: Bool, _ session: inout Session
   ) throws(JournalError) -> BlockFile {
     var space = session.recoverySpace
     var block = space._mutatingExtracting(0..<Block.size)
     superblock.encode(into: &block)
     do throws(PlatformError) {
       return try BlockFile(
-        creating: names.path.bytes, as: names.unfinished.bytes, block: &block, blocks: superblock.blocks)
+        creating: names.path.bytes, as: names.unfinished.bytes, replaces: replaces, block: &block,
+        blocks: superblock.blocks)
     } catch {
       throw JournalError(error)
     }
@@ -242,7 +243,7 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
       session.beginRecovery(superblock)
       repeat {} while try goOn(&session, from: old) { $0.survey() }
       guard let move = session.move(to: new) else { throw .size }
-      let file = try create(names, new, &session)
+      let file = try create(names, new, replaces: true, &session)
       do throws(JournalError) {
         try copy(move, from: old, to: file, &session)
       } catch {

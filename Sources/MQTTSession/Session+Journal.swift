@@ -34,8 +34,12 @@ extension Session {
   public mutating func hurryJournal() -> UInt32 {
     guard isJournaled else { return 0 }
     journal.element.isHurried = true
-    // A commit that is being written does not have what is new.
-    return journal.element.wholeCommits &+ (journal.element.space.isWriting ? 2 : 1)
+    return nextWholeCommit
+  }
+
+  /// How many whole commits are durable when what is new now is. One that is being written does not have it.
+  private var nextWholeCommit: UInt32 {
+    journal.element.wholeCommits &+ (journal.element.space.isWriting && journal.element.isComplete ? 2 : 1)
   }
 
   /// Whether everything is durable that was to be written when `hurryJournal` returned that.
@@ -65,6 +69,8 @@ extension Session {
   @_optimize(size)
   public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool {
     guard isJournaled, journal.element.isOpen, !journal.element.space.isWriting else { return false }
+    // What is left of a message's time is written down.
+    if state.earliestExpiry != nil { state.expiry.advance(to: now) }
     considerNewMessages()
     if connection.isUp { bindNext() }
     guard hasNews else {
@@ -125,7 +131,11 @@ extension Session {
     }
     journal.element.failures = 0
     journal.element.retryAt = nil
-    if journal.element.isComplete { journal.element.wholeCommits &+= 1 }
+    if journal.element.isComplete {
+      journal.element.wholeCommits &+= 1
+      let left = Int32(truncatingIfNeeded: journal.element.holdsUntil &- journal.element.wholeCommits)
+      if left <= 0 { journal.element.holdsAll = false }
+    }
     if journal.element.tellsStored { journal.element.news.isStored = true }
     if journal.element.isComplete, journal.element.isHealing {
       journal.element.isHealing = false
@@ -192,7 +202,6 @@ extension Session {
     if isDurable {
       journal.element.durableInboundVersion = journal.element.inboundVersion
       journal.element.durableNumbersVersion = journal.element.numbersVersion
-      journal.element.holdsAll = false
       let withheld = journal.element.withheld.count
       journal.element.releasable =
         hasInboundNews ? journal.element.releasable &+ journal.element.covered : withheld
@@ -217,6 +226,7 @@ extension Session {
       state.urgent.element.forgetIdentifiers()
     }
     journal.element.holdsAll = hasNews
+    journal.element.holdsUntil = nextWholeCommit
   }
 
   /// Whether the PUBCOMP of an identifier that the session no longer has must wait.
@@ -325,11 +335,20 @@ extension Session {
       $0.commit.removeAll(limit: $0.space.free)
     }
     let place = journal.element.space.next.place
-    // What was covered by an earlier commit has to be in this one, too, so this comes first.
-    let fitsInbound = !hasInboundNews || tellInbound(place)
-    // Then the oldest messages are written again, as long as they keep too much of the ring: news would fill it up.
-    while fitsInbound, needsCleaning, tellOldest() {}
-    let fits = fitsInbound && tellMessages(place)
+    // What was covered by an earlier commit has to be in this one, too, so this comes first, unless a message has waited
+    // for one without the list.
+    let isMessageDue = journal.element.isMessageDue && !journal.element.isHealing
+    let hasInbound = hasInboundNews && !isMessageDue && tellInbound(place)
+    var fits = !hasInboundNews || hasInbound
+    let start = journal.element.commit.count
+    // Then what a failed commit had, and the oldest messages again as long as they keep too much of the ring: news would
+    // fill it up.
+    while fits || isMessageDue, !hasUnsaid, needsCleaning, tellOldest() {}
+    if fits || isMessageDue { fits = tellMessages(place) && fits }
+    if state.outbox.hasUnconsidered || (state.hasUrgent && state.urgent.element.hasUnconsidered) {
+      fits = false
+    }
+    journal.element.isMessageDue = !fits && hasInbound && journal.element.commit.count == start
     guard journal.element.commit.count > 0 else {
       told(false)
       return false
@@ -337,15 +356,18 @@ extension Session {
     journal.change { $0.tellTime(wallClock) }
     journal.element.isComplete = fits
     if fits {
+      journal.element.isHurried = false
       journal.element.tellingPosition = acceptedPosition
       state.outbox.stored.element.newBytes = 0
       if state.hasUrgent { state.urgent.element.stored.element.newBytes = 0 }
     } else if !state.hasUrgent {
       journal.element.tellingPosition = state.outbox.stored.element.toldSerial
     }
-    journal.element.covered = journal.element.withheld.count &- journal.element.releasable
+    journal.element.covered =
+      hasInboundNews ? 0 : journal.element.withheld.count &- journal.element.releasable
     // What a failed commit had may be nowhere else than before it.
-    let isPinned = journal.element.isHealing && !fits
+    let isPinned =
+      journal.element.isHealing && (hasUnsaid || hasInboundNews) && journal.element.space.hasCommit
     let age = oldestAge
     journal.change {
       $0.space.write(&$0.commit, head: isPinned ? $0.space.head : $0.space.position(age: age))
@@ -358,16 +380,24 @@ extension Session {
     journal.change { $0.tellInbound(state.inbox.awaitingPubrel, place: place) }
   }
 
+  /// Whether the next commit begins with what a failed one had.
+  private var hasUnsaid: Bool {
+    state.outbox.stored.element.unsaid > 0
+      || (state.hasUrgent && state.urgent.element.stored.element.unsaid > 0)
+  }
+
   @inline(never)
   @_optimize(size)
   private mutating func tellMessages(_ place: UInt32) -> Bool {
     let second = state.expiry.seconds
-    let isAll = journal.change {
-      state.outbox.tell(&$0.commit, place: place, second: second, isUrgent: false)
+    if state.hasUrgent {
+      let isAll = journal.change {
+        state.urgent.element.tell(&$0.commit, place: place, second: second, isUrgent: true)
+      }
+      guard isAll else { return false }
     }
-    guard isAll, state.hasUrgent else { return isAll }
     return journal.change {
-      state.urgent.element.tell(&$0.commit, place: place, second: second, isUrgent: true)
+      state.outbox.tell(&$0.commit, place: place, second: second, isUrgent: false)
     }
   }
 }

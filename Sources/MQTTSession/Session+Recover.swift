@@ -180,6 +180,7 @@ extension Session {
   private mutating func restore(_ records: ByteRange, _ wallClock: UInt32) -> RecoveryError? {
     let clock = SessionJournal.RecoveryClock(
       second: state.expiry.seconds, passed: journal.element.passed(records, wallClock))
+    let version = identity.acceptedVersion
     var reader = RecordReader(records)
     // Several messages of this commit may follow each other; one that comes before them has it read again.
     var isFirst = true
@@ -188,8 +189,8 @@ extension Session {
       let isUrgent = recovery.isUrgent
       let result = journal.change {
         isUrgent
-          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, clock)
-          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, clock)
+          ? $0.restore(&state.urgent.element, at: index, isUrgent: true, &reader, clock, version)
+          : $0.restore(&state.outbox, at: index, isUrgent: false, &reader, clock, version)
       }
       switch result {
       case .restored: journal.change { $0.advance() }

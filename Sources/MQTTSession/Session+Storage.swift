@@ -79,15 +79,17 @@ extension Session {
       try recoverOn(at: now)
     case .creating(let copy):
       switch copy {
-      case 0: journal.element.storage.begin(.creating(1), .write(block: 1, count: 1, offset: 0))
-      case 1: journal.element.storage.begin(.creating(2), .sync)
+      case 0: journal.element.storage.begin(.creating(1), .sync)
+      case 1: journal.element.storage.begin(.creating(2), .write(block: 0, count: 1, offset: 0))
+      case 2: journal.element.storage.begin(.creating(3), .sync)
       default: beginJournal(journal.element.storage.superblock)
       }
     case .writing: return
     }
   }
 
-  /// There is no superblock: a new journal is begun where nothing is at all.
+  /// There is no superblock: a new journal is begun where there is nothing. Its copy comes first, so that block 0 is blank
+  /// until there is a whole one: power may fail at any moment.
   @_optimize(size)
   private mutating func beginNew() throws(StorageError) {
     guard journal.element.storage.isBlank else { throw .corrupt }
@@ -95,7 +97,7 @@ extension Session {
     var space = recoverySpace
     var block = space._mutatingExtracting(0..<Block.size)
     superblock.encode(into: &block)
-    journal.element.storage.begin(.creating(0), .write(block: 0, count: 1, offset: 0))
+    journal.element.storage.begin(.creating(0), .write(block: 1, count: 1, offset: 0))
   }
 
   @_optimize(size)

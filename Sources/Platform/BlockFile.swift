@@ -20,10 +20,11 @@ public struct BlockFile: ~Copyable {
   }
 
   /// Makes one of `block`, twice, and as many blocks of zeros; `block` is zeros afterwards. Until it gets its path as its name,
-  /// the file has the other one. Both end with a zero.
+  /// the file has the other one. Unless it `replaces` a file, there must be none at the path. Both end with a zero.
   @_optimize(size)
   public init(
-    creating path: Span<UInt8>, as name: Span<UInt8>, block: inout MutableSpan<UInt8>, blocks: UInt32
+    creating path: Span<UInt8>, as name: Span<UInt8>, replaces: Bool, block: inout MutableSpan<UInt8>,
+    blocks: UInt32
   ) throws(PlatformError) {
     precondition(block.count == Self.blockSize)
     // The same, and C uses one block.
@@ -32,7 +33,7 @@ public struct BlockFile: ~Copyable {
         unsafe block.withUnsafeMutableBufferPointer { block in
           unsafe platform_store_create(
             path.assumingMemoryBound(to: CChar.self).baseAddress,
-            name.assumingMemoryBound(to: CChar.self).baseAddress, block.baseAddress, blocks)
+            name.assumingMemoryBound(to: CChar.self).baseAddress, replaces ? 1 : 0, block.baseAddress, blocks)
         }
       }
     }

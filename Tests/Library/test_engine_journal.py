@@ -12,7 +12,7 @@ import pytest
 from Support import smq
 from Support.journal import Journal
 
-SIZE = 128 << 10
+SIZE = 256 << 10
 DONE, NOTHING = smq.OK, 0
 
 
@@ -119,10 +119,30 @@ def test_a_new_journal():
         for call in (board.client.publish, board.client.connect, board.sync):
             assert call(*(["a"] if call == board.client.publish else [])) == smq.ERR_STATE
         board.open()
-        assert board.storage.done == [smq.STORAGE_READ] * 2 + [smq.STORAGE_WRITE] * 2 + [smq.STORAGE_SYNC]
+        assert board.storage.done == [smq.STORAGE_READ] * 2 + [smq.STORAGE_WRITE, smq.STORAGE_SYNC] * 2
         assert board.news() == [] and board.ask() is None
         assert board.info().blocks == SIZE // 4096 - 2
         assert board.report() == DONE  # nothing was asked for
+
+
+@pytest.mark.parametrize("arrives", ["nothing", "half", "garbage", "all"])
+@pytest.mark.parametrize("number", range(6))
+def test_power_fails_while_it_is_begun(number: int, arrives: str):
+    """Whatever of what was not synced arrives: the next process has a journal."""
+    storage = Storage()
+    with Board(storage) as board:
+        for _ in range(number):
+            storage.carry_out(board.ask())
+            assert board.report() == DONE
+    for block in (0, 4096):
+        if storage.durable[block : block + 4096] != storage.content[block : block + 4096]:
+            written = storage.content[block : block + 4096]
+            parts = {"nothing": bytes(4096), "half": written[:40] + bytes(4056), "garbage": bytes(range(256)) * 16, "all": written}
+            storage.durable = storage.durable[:block] + bytes(parts[arrives]) + storage.durable[block + 4096 :]
+    with Board(Storage(storage.durable)).open() as board:
+        assert board.client.publish("a", qos=1) == smq.OK
+        board.store()
+        assert board.info().stored == 1
 
 
 def test_what_was_stored_comes_back(tmp_path: Path):
@@ -212,7 +232,7 @@ def test_what_is_refused():
         board.store()
     durable = bytearray(storage.durable)
     assert refusal(bytes(durable), client_id="other") == "SMQ_ERR_JOURNAL_OTHER"
-    assert refusal(bytes(durable), outbox_bytes=1 << 20, journal_bytes=4 << 20) == "SMQ_ERR_JOURNAL_SIZE"
+    assert refusal(bytes(durable), outbox_bytes=1 << 20, journal_bytes=8 << 20) == "SMQ_ERR_JOURNAL_SIZE"
     assert refusal(b"text" + bytes(SIZE - 4)) == "SMQ_ERR_JOURNAL_CORRUPT"
     durable[0] ^= 1  # its copy is enough
     with Board(Storage(bytes(durable))).open() as board:

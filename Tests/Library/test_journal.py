@@ -601,7 +601,7 @@ def messages_of(path: Path, mosquitto, clients, **options: object) -> list[tuple
     return got[:-1]
 
 
-@pytest.mark.parametrize("size", [256 << 10, 96 << 10, 1 << 20])
+@pytest.mark.parametrize("size", [256 << 10, 120 << 10, 1 << 20])
 def test_another_size(mosquitto, clients, path, size):
     options = dict(journal_batch_bytes=4096, outbox_bytes=4096, outbox_messages=32)
     left = filled(path, **options, journal_bytes=128 << 10)
@@ -651,7 +651,7 @@ def test_less_than_what_is_in_use(path):
         for number in range(150):
             client.publish("a", str(number), qos=1, overflow=smq.OVERFLOW_LATEST, quiet=1)
             assert sync(client) == 1
-    with smq.Client(**kept(path, **options, journal_bytes=96 << 10)) as client:
+    with smq.Client(**kept(path, **options, journal_bytes=120 << 10)) as client:
         assert news(client) == [(smq.JOURNAL_RECOVERED, 2, 0)] and info(client).blocks == 254
 
 

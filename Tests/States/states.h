@@ -18,7 +18,7 @@ enum {
     MESSAGES = 6,     /* at most, in each direction */
     LINK_BYTES = 160, /* on their way, in each direction */
     BLOCK_BYTES = 16384,
-    STORED_BLOCKS = 16, /* of the ring */
+    STORED_BLOCKS = 20, /* of the ring */
     STORED_BYTES = 256, /* of a block, at most, are not zero */
     ACTIONS = 40,       /* at most, in one scene */
     LONGEST = 20000,    /* path that is followed; what would be longer is an error */

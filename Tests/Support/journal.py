@@ -80,10 +80,11 @@ class Journal:
                 self.commits.append(Commit(position, count, failures, list(self.records(body))))
 
     def messages(self) -> list[Message]:
-        """All of which the file has a record, ended or not, in their order. A record may be there twice, because the oldest ones
-        are written again when the ring is nearly full."""
+        """All of which the file has a record, ended or not, in their order, urgent ones first. A record may be there twice,
+        because the oldest ones are written again when the ring is nearly full."""
         found = [self.message(record) for commit in self.commits for record in commit.records if record.kind == 1]
-        return [message for _, message in sorted({message.serial: message for message in found}.items())]
+        latest = {(not message.urgent, message.serial): message for message in found}
+        return [message for _, message in sorted(latest.items())]
 
     def waiting(self) -> list[Message]:
         """Those that the next process has to deliver, in their order: urgent ones first."""

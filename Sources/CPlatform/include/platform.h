@@ -224,10 +224,10 @@ int32_t platform_store_open(const char *path);
 
 /*
  * Makes a file of 2 + blocks blocks, which is to be at path: the one at block twice, then zeros, which are at block
- * afterwards. Until platform_store_name() it has the other name. Returns the descriptor, or -errno; then there is no
- * such file.
+ * afterwards. Until platform_store_name() it has the other name. Unless it replaces one, there must be no file at path:
+ * -PLATFORM_EWOULDBLOCK. Returns the descriptor, or -errno; then there is no file that was begun.
  */
-int32_t platform_store_create(const char *path, const char *name, uint8_t *block, uint32_t blocks);
+int32_t platform_store_create(const char *path, const char *name, int32_t replaces, uint8_t *block, uint32_t blocks);
 
 /* Writes blocks of a file that does not have its name yet. Returns 0 or an errno. */
 int32_t platform_store_put(int32_t fd, uint32_t block, uint32_t count, const uint8_t *bytes);

@@ -22,11 +22,13 @@ public enum JournalLimits {
   }
 
   /// How many blocks a ring needs at least for messages of so many bytes, and the list of identifiers: twice what they
-  /// take, so that cleaning writes each at most once more, and some commits, so that it never waits for room.
+  /// take, so that cleaning writes each at most once more, and some commits, so that it never waits for room. A commit of
+  /// one or two blocks may have room for one message alone, and then takes twice as much for it.
   @_optimize(size)
   public static func ringBlocks(bytes: Int, messages: Int, unreleased: Int, batchBytes: Int) -> Int {
     let perBlock = Block.room / (Record.headerSize &+ JournalRecord.MessageHeader.size)
-    let live = (bytes &+ 2 &* unreleased) / Block.room &+ messages / perBlock &+ 3
+    let packed = (bytes &+ 2 &* unreleased) / Block.room &+ messages / perBlock &+ 3
+    let live = batchBytes > 2 &* Block.size ? packed : 2 &* packed
     return max(2 &* live &+ 8 &* (batchBytes / Block.size), Int(Superblock.blockCounts.lowerBound))
   }
 

@@ -7,7 +7,7 @@ struct JournalStorage: BitwiseCopyable {
     /// The superblock, or its copy.
     case reading(UInt8)
     case recovering
-    /// The superblock of a new journal, its copy, and then a sync.
+    /// The copy of a new journal's superblock, a sync, the superblock, and a sync.
     case creating(UInt8)
     case writing(Part)
   }
@@ -23,7 +23,7 @@ struct JournalStorage: BitwiseCopyable {
   private(set) var step = Step.reading(0)
   /// What was asked for, and is not done yet.
   var request: StorageRequest? = .read(block: 0, count: 1, offset: 0)
-  /// No superblock was found, and nothing where one should be.
+  /// There is nothing where the superblock should be.
   var isBlank = true
   var wallClock: UInt32 = 0
 
@@ -54,7 +54,9 @@ extension SessionJournal {
   @_optimize(size)
   mutating func superblock() throws(StorageError) -> Superblock? {
     guard let superblock = try Self.superblock(in: commit.blocks.bytes(at: 0, count: Block.size)) else {
-      if commit.blocks.bytes.hasOther(than: 0, in: 0..<Block.size) { storage.isBlank = false }
+      if case .reading(0) = storage.step {
+        storage.isBlank = !commit.blocks.bytes.hasOther(than: 0, in: 0..<Block.size)
+      }
       return nil
     }
     guard superblock.owner == storage.superblock.owner else { throw .other }

@@ -103,7 +103,7 @@ extension SessionJournal {
   @_optimize(size)
   func restore(
     _ outbox: inout Outbox, at index: Int, isUrgent: Bool, _ records: inout RecordReader,
-    _ clock: RecoveryClock
+    _ clock: RecoveryClock, _ version: ProtocolVersion
   ) -> Restored {
     let entry = outbox.stored.element.found(at: index)
     let wanted = outbox.stored.element[entry]
@@ -124,7 +124,7 @@ extension SessionJournal {
       guard
         let slot = outbox.restore(
           header, packet, wanted.state, identifier: wanted.slot, order: order(index, isUrgent),
-          second: clock.second)
+          second: clock.second, version: version)
       else { return .noRoom }
       outbox.stored.element.restored(entry, in: slot)
       return .restored

@@ -117,8 +117,11 @@ struct SessionJournal: ~Copyable {
   var recovery: Recovery? = nil
   /// If the application has the storage.
   var storage = JournalStorage.none
-  /// Nothing is sent until what has become of the old session is durable.
+  /// Nothing is sent until what has become of the old session is durable: with so many whole commits.
   var holdsAll = false
+  var holdsUntil: UInt32 = 0
+  /// The next commit begins with the first message, which the last one had no room for behind the list of identifiers.
+  var isMessageDue = false
 
   /// PUBCOMP waits until the journal no longer has the identifier: after a crash it would swallow the next
   /// message that comes with it.

@@ -79,6 +79,10 @@ struct StoredMessages: ~Copyable {
   private var newest: UInt16 = 0
   private var changed = Queue()
   private var writing = Queue()
+  /// The last of those that a commit had, and that wait at the front again; counted from 1 on; 0: none of this commit.
+  private var requeued: UInt16 = 0
+  /// How many at the front a commit had that has failed, and no commit since.
+  private(set) var unsaid = 0
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
   var used = 0
@@ -162,19 +166,33 @@ struct StoredMessages: ~Copyable {
     change(entry)
   }
 
-  /// Puts an entry that nothing is to be said about before all others: the message is to be written again, as it is.
-  /// Returns false if it waits for its turn already.
+  /// Puts an entry before all others: its message is to be written again, as it is. One that waits for its turn gives that
+  /// up: news in front of it would fill the ring. No commit is being written.
   @inline(never)
   @_optimize(size)
-  mutating func rewriteFirst(_ entry: Int) -> Bool {
+  mutating func rewriteFirst(_ entry: Int) {
+    if entries[entry].isQueued { leaveQueue(entry) }
     entries[entry].isOutdated = true
-    guard !entries[entry].isQueued else { return false }
     entries[entry].isChanged = true
     entries[entry].isQueued = true
-    entries[entry].next = changed.first
-    changed.first = UInt16(truncatingIfNeeded: entry &+ 1)
-    if changed.last == 0 { changed.last = changed.first }
-    return true
+    Self.insert(entry, behind: 0, &changed, &entries)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private mutating func leaveQueue(_ entry: Int) {
+    let number = UInt16(truncatingIfNeeded: entry &+ 1)
+    var before: UInt16 = 0
+    var other = changed.first
+    // There are no more than entries.
+    while other != number, other != 0 { (before, other) = (other, entries[Int(other) &- 1].next) }
+    guard other == number else { return }
+    if before == 0 {
+      changed.first = entries[entry].next
+    } else {
+      entries[Int(before) &- 1].next = entries[entry].next
+    }
+    if changed.last == number { changed.last = before }
   }
 
   /// Handles that a message has ended. It no longer keeps the head of the log where it is.
@@ -195,8 +213,14 @@ struct StoredMessages: ~Copyable {
   @_optimize(size)
   mutating func forget() {
     guard let entry = nextChange else { return }
-    Self.removeFirst(&changed, &entries)
+    takeFirst()
     putFree(entry)
+  }
+
+  @_optimize(size)
+  private mutating func takeFirst() {
+    Self.removeFirst(&changed, &entries)
+    if unsaid > 0 { unsaid &-= 1 }
   }
 
   /// Handles that the commit which begins at `place` has what is to be said about `nextChange`, and whether
@@ -205,7 +229,7 @@ struct StoredMessages: ~Copyable {
   @_optimize(size)
   mutating func told(withMessage: Bool, place: UInt32) {
     guard let entry = nextChange else { return }
-    Self.removeFirst(&changed, &entries)
+    takeFirst()
     entries[entry].isChanged = false
     entries[entry].toldState = entries[entry].state
     if withMessage {
@@ -219,11 +243,15 @@ struct StoredMessages: ~Copyable {
   }
 
   /// Handles for the next entry that the commit had that it is durable, or has failed. Returns the entry;
-  /// `nil`: there are no more.
+  /// `nil`: there are no more. What is to be said of it once more goes before all news, in the order that it had: what
+  /// a failed commit had is in the next one, and the end of a message comes before others that have its room.
   @inline(never)
   @_optimize(size)
   mutating func takeWritten(_ isDurable: Bool) -> Int? {
-    guard writing.first != 0 else { return nil }
+    guard writing.first != 0 else {
+      requeued = 0
+      return nil
+    }
     let entry = Int(writing.first) &- 1
     Self.removeFirst(&writing, &entries)
     if !isDurable {
@@ -232,7 +260,9 @@ struct StoredMessages: ~Copyable {
     }
     entries[entry].isWriting = false
     if entries[entry].isChanged {
-      Self.append(entry, &changed, &entries)
+      Self.insert(entry, behind: requeued, &changed, &entries)
+      requeued = UInt16(truncatingIfNeeded: entry &+ 1)
+      if !isDurable || unsaid > 0 { unsaid &+= 1 }
     } else {
       entries[entry].isQueued = false
       if entries[entry].state == .ended { putFree(entry) }
@@ -256,6 +286,22 @@ struct StoredMessages: ~Copyable {
     entries[entry].next = 0
     if queue.last == 0 { queue.first = number } else { entries[Int(queue.last) &- 1].next = number }
     queue.last = number
+  }
+
+  /// `number` is that of the entry in front, counted from 1 on; 0: there is none.
+  @_optimize(size)
+  private static func insert(
+    _ entry: Int, behind number: UInt16, _ queue: inout Queue, _ entries: inout Table<Entry>
+  ) {
+    let own = UInt16(truncatingIfNeeded: entry &+ 1)
+    if number == 0 {
+      entries[entry].next = queue.first
+      queue.first = own
+    } else {
+      entries[entry].next = entries[Int(number) &- 1].next
+      entries[Int(number) &- 1].next = own
+    }
+    if entries[entry].next == 0 { queue.last = own }
   }
 
   @_optimize(size)

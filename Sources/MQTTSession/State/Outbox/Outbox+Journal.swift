@@ -16,8 +16,12 @@ extension Outbox {
   /// Whether something may have happened that the journal has not been told.
   var hasNews: Bool {
     guard isJournaled else { return false }
-    if stored.element.nextChange != nil { return true }
-    guard descriptors.count > 0 else { return false }
+    return stored.element.nextChange != nil || hasUnconsidered
+  }
+
+  /// Whether the journal has not looked at the newest message: also because there was no entry for it.
+  var hasUnconsidered: Bool {
+    guard isJournaled, descriptors.count > 0 else { return false }
     let newest = descriptors[newestSlot]
     return !newest.flags.contains(.isConsidered) && newest.state != .reserved
   }
@@ -65,8 +69,8 @@ extension Outbox {
 
   /// Handles that another message has taken the place of the one in a slot.
   @_optimize(size)
-  mutating func replaced(_ slot: Int, wasStored: Bool) {
-    descriptors[slot].flags.set(.isConsidered, true)
+  mutating func replaced(_ slot: Int, wasStored: Bool, wasConsidered: Bool) {
+    descriptors[slot].flags.set(.isConsidered, wasConsidered)
     guard wasStored else { return }
     let entry = stored.element.entry(of: slot)
     guard descriptors[slot].isStorable else { return stored.element.ended(entry) }
@@ -153,13 +157,11 @@ extension Outbox {
     return true
   }
 
-  /// Adds the message that is in the oldest commit once more. Returns false if there is none, if the commit is full,
-  /// or if the message waits among the news: then it is written there.
+  /// Adds the message that is in the oldest commit once more. Returns false if there is none, or if the commit is full.
   @_optimize(size)
   mutating func tellOldest(_ commit: inout Commit, place: UInt32, second: UInt32, isUrgent: Bool) -> Bool {
-    guard isJournaled, let entry = stored.element.oldestEntry, stored.element.rewriteFirst(entry) else {
-      return false
-    }
+    guard isJournaled, let entry = stored.element.oldestEntry else { return false }
+    stored.element.rewriteFirst(entry)
     return tell(entry, &commit, place: place, second: second, isUrgent: isUrgent)
   }
 

@@ -173,7 +173,9 @@ extension Outbox {
       flags, cookie: options.cookie, offset: offset, size: size, since: now, version: version)
     encode(publish, identifier, at: offset, size: size, version: version)
     annotate(slot, options, publish, tailBefore: bytes.tail, version: version)
-    if isJournaled { replaced(slot, wasStored: wasStored) }
+    if isJournaled {
+      replaced(slot, wasStored: wasStored, wasConsidered: message.flags.contains(.isConsidered))
+    }
     return true
   }
 

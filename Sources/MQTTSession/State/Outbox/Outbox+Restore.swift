@@ -40,24 +40,29 @@ extension Outbox {
     nextIdentifier = headIdentifier
   }
 
-  /// Puts a message back. Returns its slot; `nil`: it does not fit.
+  /// Puts a message back, as `version` has it: one that was stored without properties gets an empty list. Returns its
+  /// slot; `nil`: it does not fit.
   @inline(never)
   @_optimize(size)
   mutating func restore(
     _ header: JournalRecord.MessageHeader, _ packet: Span<UInt8>, _ state: StoredMessages.State,
-    identifier: UInt16, order: UInt16, second: UInt32
+    identifier: UInt16, order: UInt16, second: UInt32, version: ProtocolVersion
   ) -> Int? {
+    var flags = MessageFlags(kept: header.flags)
+    let needsProperties = version.hasProperties && !flags.contains(.hasProperties)
+    let oldLength = packet.count &- Self.fixedHeaderSize(packet)
+    let size = needsProperties ? FixedHeader.packetSize(oldLength &+ 1) : packet.count
     let wanted = state == .queued ? nil : PacketIdentifier(identifier)
     if state != .queued {
       guard let wanted, DropIn.isOn || addGaps(before: wanted) else { return nil }
     }
     let head = live > 0 ? descriptors[first].start : nil
     guard descriptors.count < descriptors.capacity, messageCount < messageCapacity,
-      let offset = bytes.room(for: packet.count, head: head)
+      let offset = bytes.room(for: size, head: head)
     else { return nil }
     bytes.open(at: offset, head: head)
     let slot = descriptors.tail
-    var flags = MessageFlags(kept: header.flags)
+    flags.set(.hasProperties, flags.contains(.hasProperties) || needsProperties)
     flags.set(.isConsidered, true)
     flags.set(.isStored, true)
     flags.set(.mayLeave, state != .queued)
@@ -67,16 +72,42 @@ extension Outbox {
       Descriptor(
         cookie: DropIn.isOn ? restoredCookie(wanted) : header.cookie.uint64,
         offset: UInt32(truncatingIfNeeded: offset),
-        length: UInt32(truncatingIfNeeded: packet.count), link: header.expiryOffset, expiresAt: 0,
+        length: UInt32(truncatingIfNeeded: size), link: header.expiryOffset, expiresAt: 0,
         since: now.milliseconds, flags: flags, order: order, tag: 0, state: .queued, result: .delivered,
         reasonCode: 0))
-    _ = unsafe bytes.append(packet.count)
-    var target = bytes.mutableBytes(in: offset..<offset &+ packet.count)
-    copy(packet, into: &target)
+    _ = unsafe bytes.append(size)
+    var target = bytes.mutableBytes(in: offset..<offset &+ size)
+    if needsProperties { Self.copyWithProperties(packet, into: &target) } else { copy(packet, into: &target) }
     setIdentifier(slot, DropIn.isOn ? cookieIdentifier(slot) : nextIdentifier)
     setDuplicateFlag(descriptors[slot], false)
     counted(slot, state, header, second: second)
     return slot
+  }
+
+  /// How many bytes the Fixed Header of a packet takes, which is well-formed.
+  private static func fixedHeaderSize(_ packet: Span<UInt8>) -> Int {
+    var size = 2
+    while packet[size &- 1] & 0x80 != 0 { size &+= 1 }
+    return size
+  }
+
+  /// Writes a PUBLISH with a Packet Identifier as 5.0 has it (§3.3.2.3): with a Property Length of 0.
+  @inline(never)
+  @_optimize(size)
+  private static func copyWithProperties(_ packet: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
+    let start = fixedHeaderSize(packet)
+    let topicSize = Int(packet[start]) << 8 | Int(packet[start &+ 1])
+    let payload = start &+ 2 &+ topicSize &+ 2
+    let header = target.count &- (packet.count &- start &+ 1)
+    let middle = header &+ payload &- start
+    var writer = ByteWriter(target._mutatingExtracting(0..<header))
+    writer.put(packet[0])
+    writer.put(variableByteInteger: packet.count &- start &+ 1)
+    var beginning = target._mutatingExtracting(header..<middle)
+    copy(packet.extracting(start..<payload), into: &beginning)
+    target[middle] = 0
+    var end = target._mutatingExtracting(middle &+ 1..<target.count)
+    copy(packet.extracting(payload..<packet.count), into: &end)
   }
 
   @inline(never)
