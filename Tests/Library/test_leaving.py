@@ -104,7 +104,7 @@ def test_a_server_that_floods_whoever_leaves(tmp_path):
     status, most, rounds, all = map(int, preloaded(tmp_path, COUNTED_RECV, FLOOD).split())
     print(f"{rounds} calls of smq_service(), {most} of recv() in one at most, {all} in all")
     assert status == smq.OK
-    assert most == 8
+    assert 8 <= most <= 9  # one more, where DISCONNECT left in a step that had received
     assert rounds > 10
     assert time.monotonic() - begin < 20
 

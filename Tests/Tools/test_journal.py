@@ -429,7 +429,7 @@ def test_while_a_client_writes(broker: Mosquitto, path: Path):
     delivered = []
 
     def write() -> None:
-        with client(path, url=broker.url, journal_bytes=131_072, journal_batch_bytes=4096, outbox_messages=16) as keeper:
+        with client(path, url=broker.url, journal_bytes=163_840, journal_batch_bytes=4096, outbox_messages=16) as keeper:
             keeper.connected()
             while not stop.is_set():
                 for _ in range(5):
