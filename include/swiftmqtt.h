@@ -24,6 +24,7 @@
  *    16  Helpers
  *    17  Many clients: a group
  *    18  The journal
+ *    19  Who looks on: observers, and the trace
  *
  * CONVENTIONS
  *
@@ -1003,6 +1004,15 @@ typedef struct smq_options {
                                      message of QoS 1 or 2 must fit into it, and is refused otherwise
                                      (SMQ_ERR_TOO_LARGE) */
     uint32_t journal_flags;       /* SMQ_JOURNAL_STRICT and the like, added up */
+
+    /*
+     * The trace: the client keeps the last packets that went over its connections, in both directions, for
+     * smq_trace_read(): what came before a failure can be looked at afterwards.
+     */
+    uint32_t trace_bytes;        /* the room for them: 256 to 16,777,216; 0: no trace. Each packet takes 16
+                                    bytes and what is kept of it */
+    uint32_t trace_packet_bytes; /* how much is kept of a packet, from its beginning: 1 to a quarter of
+                                    trace_bytes; 0: 256, or that quarter if it is less. Without a trace 0 */
 } smq_options;
 
 /* smq_options.journal_flags */
@@ -1023,7 +1033,7 @@ enum {
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
             0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
-            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, { NULL, 0 }, 0, 0, 0, 0                           \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, { NULL, 0 }, 0, 0, 0, 0, 0, 0                     \
     }
 
 /*
@@ -3073,6 +3083,121 @@ SMQ_API int32_t smq_engine_storage(smq_client *client, uint32_t now_ms, uint32_t
  * can be done with the client. SMQ_ERR_OPTION if os_error is negative; otherwise as smq_engine_storage().
  */
 SMQ_API int32_t smq_engine_storage_done(smq_client *client, int32_t os_error, uint32_t now_ms);
+
+/* ---------------------------------------------------------------------------------------------
+ * 19  Who looks on: observers, and the trace
+ *
+ * An observer is told each packet that goes over the connection, and each log entry. It is for those who look
+ * for a fault, and for what a program wants to count; nothing that a program has to act on is told here
+ * alone. Packets are told as MQTT has them, before TLS and WebSocket. A client that nobody observes tests
+ * one bit for each piece that it sends or receives.
+ *
+ * Passwords and Authentication Data are covered: every byte of them is a '*', so that all lengths are true.
+ * User names, topics and payloads are not.
+ * ------------------------------------------------------------------------------------------- */
+
+/* Which way a packet went. */
+enum {
+    SMQ_PACKET_SENT = 1,
+    SMQ_PACKET_RECEIVED = 2
+};
+
+/*
+ * A packet that went over the connection. It is whole in data and more, one behind the other, except for
+ * these, of which the beginning is there: one that is larger than the receive buffer, or of
+ * smq_publish_stream(); one of more than 1,024 bytes with something covered, of which these 1,024 are there;
+ * and what a trace has.
+ *
+ * One that is sent is told when its first byte was handed to the system, one that is received when its last
+ * one has come, before the client does anything about it.
+ */
+typedef struct smq_packet {
+    uint32_t size;      /* sizeof(smq_packet) of the library */
+    uint32_t direction; /* SMQ_PACKET_SENT or SMQ_PACKET_RECEIVED */
+    uint32_t time_ms;   /* the monotonic clock, wrapping; with SMQ_OPTION_OWN_TRANSPORT the program's */
+    uint32_t type;      /* the MQTT Control Packet type (section 2.1.2): 1 CONNECT to 15 AUTH; 0: these bytes
+                           are no packet, and the connection ends because of them */
+    uint32_t length;    /* how many bytes the whole packet has */
+    uint32_t reserved;  /* 0 */
+    smq_bytes data;     /* the beginning, at least the Fixed Header */
+    smq_bytes more;     /* what follows: the payload of smq_publish_reference(); otherwise empty */
+} smq_packet;
+
+/*
+ * Is told a packet. The call that sends or receives it calls this function, in its own thread; the function
+ * must not call the client or its group, and what it is given is valid until it returns.
+ *
+ * user     what smq_observer, or smq_trace_read(), has
+ * packet   the packet
+ */
+typedef void (*smq_tap)(void *user, const smq_packet *packet);
+
+/* smq_observer.flags */
+enum {
+    SMQ_OBSERVE_SECRETS = 1 /* passwords and Authentication Data are not covered, and packets with them are whole */
+};
+
+/* Who looks on. */
+typedef struct smq_observer {
+    uint32_t size;      /* sizeof(smq_observer) */
+    uint32_t flags;     /* SMQ_OBSERVE_…, added up */
+    smq_tap packet;     /* NULL: no packets */
+    smq_log log;        /* NULL: no log entries. See smq_set_log(), which this does not change */
+    int32_t log_level;  /* SMQ_LOG_OFF to SMQ_LOG_DEBUG, for log */
+    uint32_t reserved;  /* 0 */
+    void *user;         /* for both functions */
+    void *next;         /* the library's own; NULL before */
+} smq_observer;
+
+/* A smq_observer with its size set. */
+#define SMQ_OBSERVER_INIT                                                                                              \
+    { sizeof(smq_observer), 0, NULL, NULL, 0, 0, NULL, NULL }
+
+/*
+ * Adds an observer to a client, which may have any number of them; each is told in the order in which they
+ * were added. One that is added while a connection is open is told the packets that begin from now on, and
+ * those that came in and were not read yet.
+ *
+ * client     the client
+ * observer   the observer. It belongs to the library, and stays where it is, until smq_remove_observer() or
+ *            smq_client_close()
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_STRUCT_SIZE if size is wrong or reserved is not 0;
+ * SMQ_ERR_OPTION if flags or log_level are unknown, or next is not NULL; SMQ_ERR_STATE if the client has this
+ * observer already.
+ */
+SMQ_API int32_t smq_add_observer(smq_client *client, smq_observer *observer);
+
+/*
+ * Removes an observer. Not from one of its own functions.
+ *
+ * client     the client
+ * observer   the observer, which is the program's again; next is NULL
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_STATE if the client does not have it.
+ */
+SMQ_API int32_t smq_remove_observer(smq_client *client, smq_observer *observer);
+
+/*
+ * Tells the packets that are in the trace (smq_options.trace_bytes), the oldest first, those of earlier
+ * connections, too. Secrets are covered, and each has at most trace_packet_bytes bytes in data.
+ *
+ * client   the client
+ * tap      is told them, before this returns
+ * user     for tap
+ *
+ * Returns how many packets there were; SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without a trace.
+ */
+SMQ_API int32_t smq_trace_read(const smq_client *client, smq_tap tap, void *user);
+
+/*
+ * Empties the trace.
+ *
+ * client   the client
+ *
+ * Returns SMQ_OK, SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without a trace.
+ */
+SMQ_API int32_t smq_trace_clear(smq_client *client);
 
 #ifdef __cplusplus
 }

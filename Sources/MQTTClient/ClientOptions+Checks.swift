@@ -15,6 +15,7 @@ extension ClientOptions {
       && (Feature.hasStreams || request.streamBytes == 0)
       && (Feature.hasReferences || request.references == 0)
       && (Feature.hasJournal || request.journal.count == 0)
+      && (Feature.hasTap || request.traceBytes | request.tracePacketBytes == 0)
       && (Feature.hasReplies || request.responses == 0)
       && (Feature.hasRedirect || !request.redirect)
       && (Feature.hasUrgent || request.urgentMessages | request.urgentBytes == 0)

@@ -34,6 +34,9 @@ public struct ClientOptions: ~Copyable, ~Escapable {
   /// `nil`: there is no journal.
   public let journal: JournalOptions?
   public let journalPath: Span<UInt8>
+  /// The room for the last packets, and for each of them; 0: there is no trace.
+  public let traceBytes: Int
+  public let tracePacketBytes: Int
 
   /// A duration that is switched off.
   public static var off: UInt32 { .max }
@@ -144,6 +147,11 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       submitMessages < 2 ? submitMessages : 1 << (32 &- (submitMessages &- 1).leadingZeroBitCount)
     let submitted = submitBytes.multipliedReportingOverflow(by: submitSlots)
     let isTooMuch = submitted.overflow || submitted.partialValue > Self.largestBuffer
+    let traceBytes = numbers.value(
+      request.traceBytes, if: Feature.hasTap, default: 0, minimum: 256, maximum: 16_777_216)
+    let tracePacketBytes = numbers.value(
+      request.tracePacketBytes, if: Feature.hasTap, default: min(256, traceBytes / 4),
+      maximum: traceBytes / 4)
     let journal = numbers.journal(
       request, bytes: Int(outboxBytes) + Int(urgentBytes),
       messages: Int(outboxMessages) + Int(urgentMessages),
@@ -246,6 +254,8 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     }
     self.journal = journal
     journalPath = request.journal
+    self.traceBytes = Int(traceBytes)
+    self.tracePacketBytes = Int(tracePacketBytes)
   }
 }
 
@@ -343,6 +353,8 @@ public struct ClientPlan: ~Copyable {
   public let submissions: MPSCQueue<Submission>.Plan
   let driver: DriverPlan
   let layers: LayerPlan
+  let trace: ArenaSlice<PacketTrace>
+  let traceBytes: ArenaSlice<UInt8>
 
   @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
@@ -352,5 +364,7 @@ public struct ClientPlan: ~Copyable {
     session = SessionPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
+    trace = plan.reserve(min(options.traceBytes, 1), of: PacketTrace.self)
+    traceBytes = plan.reserve(options.traceBytes, of: UInt8.self)
   }
 }

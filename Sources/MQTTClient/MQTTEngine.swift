@@ -33,6 +33,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   /// How many of the session's PINGREQ and PINGRESP were logged.
   private var loggedPings: UInt32 = 0
   private var loggedPongs: UInt32 = 0
+  public private(set) var tap: PacketTap
 
   init<System: Platform & ~Copyable>(
     _ options: borrowing ClientOptions, plan: borrowing ClientPlan, block: borrowing Arena,
@@ -40,6 +41,10 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   ) {
     session = Session(options.session, plan: plan.session, block: block, random: system.randomNumber())
     submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
+    tap = PacketTap(
+      trace: OptionalSlot(plan.trace, in: block, if: Feature.hasTap) {
+        PacketTrace(region: block.region(plan.traceBytes), longest: options.tracePacketBytes)
+      })
     knowsAge = !options.driver.isCallerDriven
     if options.session.connect.isClientIDTemplate {
       session.fillClientID { UInt8(truncatingIfNeeded: system.randomNumber()) }
@@ -64,9 +69,20 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
 
   public mutating func advance(to now: Instant) { session.advance(to: now) }
   public mutating func attemptBegins() { session.connecting() }
-  public mutating func opened() { session.connectionOpened() }
-  public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
-  public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
+  public mutating func opened() {
+    if Feature.hasTap { tap.begin() }
+    session.connectionOpened()
+  }
+  public mutating func received(_ count: Int, at now: Instant) {
+    if Feature.hasTap, tap.isOn { tap.receive(count, of: session, at: now) }
+    session.received(count, at: now)
+    if Feature.hasTap, tap.isOn { catchUp(at: now) }
+  }
+  public mutating func transmitted(_ count: Int, at now: Instant) {
+    if Feature.hasTap, tap.isOn { tap.send(count, of: session, at: now) }
+    session.transmitted(count, at: now)
+    if Feature.hasTap, tap.isOn { catchUp(at: now) }
+  }
   public mutating func peerClosed() { session.peerClosed() }
   public mutating func probe(at now: Instant) { session.probe(at: now) }
 
@@ -144,6 +160,18 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func skipLog() {
     loggedPings = session.counters.pings
     loggedPongs = session.counters.pongs
+  }
+
+  // MARK: Who looks at packets
+
+  /// `nil`: no function is told.
+  public mutating func observe(_ hook: PacketHook?, at now: Instant) { tap.set(hook, of: session, at: now) }
+
+  public mutating func clearTrace() { tap.clearTrace() }
+
+  @inline(never)
+  private mutating func catchUp(at now: Instant) {
+    if !tap.isInStep { tap.catchUp(with: session, at: now) }
   }
 
   // MARK: The journal

@@ -102,6 +102,8 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var dscp: UInt32 = 0
   public var tcpKeepAlive: UInt32 = 0
   public var busyPoll: UInt32 = 0
+  public var traceBytes: UInt32 = 0
+  public var tracePacketBytes: UInt32 = 0
   public var journal: Span<UInt8>
   public var journalBytes: UInt32 = 0
   public var journalDelay: UInt32 = 0

@@ -133,6 +133,7 @@ public struct Connect: ~Copyable, ~Escapable {
   private static func headerSize(_ version: ProtocolVersion) -> Int { 2 + version.name.utf8CodeUnitCount + 4 }
 
   public static var cleanStartFlag: UInt8 { 0x02 }
+  public static var willFlag: UInt8 { 0x04 }
   public static var passwordFlag: UInt8 { 0x40 }
   public static var userNameFlag: UInt8 { 0x80 }
 
@@ -179,7 +180,7 @@ public struct Connect: ~Copyable, ~Escapable {
   /// The Connect Flags (§3.1.2.3).
   private var flags: UInt8 {
     var flags: UInt8 = cleanStart ? Self.cleanStartFlag : 0
-    if will.isPresent { flags |= 0x04 | will.qos.rawValue << 3 | (will.retain ? 0x20 : 0) }
+    if will.isPresent { flags |= Self.willFlag | will.qos.rawValue << 3 | (will.retain ? 0x20 : 0) }
     return flags | credentialFlags
   }
 

@@ -112,6 +112,12 @@ public enum Feature {
   #else
     @inline(__always) public static var hasLog: Bool { true }
   #endif
+  /// Who looks at the packets that go over the connection.
+  #if WITHOUT_TAP
+    @inline(__always) public static var hasTap: Bool { false }
+  #else
+    @inline(__always) public static var hasTap: Bool { true }
+  #endif
   /// Clients whose program carries the bytes and tells the time.
   #if WITHOUT_ENGINE
     @inline(__always) public static var hasEngine: Bool { false }

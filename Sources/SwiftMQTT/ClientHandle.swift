@@ -26,6 +26,8 @@ typealias Client = MQTTClient.Client<Linux>
   /// Where the client is a member, and which one.
   var group: UnsafeMutablePointer<Group>? = nil
   var member = 0
+  var observers = Observers()
+  var ownLog: OwnLog? = nil
 
   /// The caller guarantees that there is a client at `start`, and, if there are handlers, their table at `table`. They
   /// are the handle's from now on.

@@ -262,11 +262,12 @@ public func smq_set_log(
     guard Feature.hasLog else { throw .notSupported }
     let slot = try unsafe slot(client)
     guard level >= 0, level <= Int32(SMQ_LOG_DEBUG) else { throw .option }
-    guard let log = unsafe log, let level = LogHook.Level(rawValue: level) else {
-      unsafe slot.pointee.client.log = nil
-      return Status.ok.rawValue
+    if let log = unsafe log, let level = LogHook.Level(rawValue: level) {
+      unsafe slot.pointee.ownLog = OwnLog(function: log, user: user, level: level)
+    } else {
+      unsafe slot.pointee.ownLog = nil
     }
-    unsafe slot.pointee.client.log = LogHook(log, user: user, level: level)
+    unsafe observersChanged(slot)
     return Status.ok.rawValue
   }
 }

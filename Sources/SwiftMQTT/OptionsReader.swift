@@ -117,6 +117,8 @@ private func makeClient(
   unsafe request.journalDelay = options.pointee.journal_delay_ms
   unsafe request.journalBatchBytes = options.pointee.journal_batch_bytes
   unsafe request.journalFlags = options.pointee.journal_flags
+  unsafe request.traceBytes = options.pointee.trace_bytes
+  unsafe request.tracePacketBytes = options.pointee.trace_packet_bytes
   request.tlsName = try unsafe span(options.pointee.tls_name)
   request.alpn = try unsafe span(options.pointee.alpn)
   request.webSocketPath = try unsafe span(options.pointee.websocket_path)

@@ -32,7 +32,7 @@ extension Session {
 
   /// Whether the next bytes go into lent memory. If it is full it becomes an event as soon as there is room for
   /// acknowledgements, and `wantsReceive` is false until then.
-  private var receivesIntoLent: Bool { arrival.isLent && !hasUndeliveredEvent }
+  var receivesIntoLent: Bool { arrival.isLent && !hasUndeliveredEvent }
 
   /// The space for the next bytes while memory is lent.
   var spaceWhileLent: MutableSpan<UInt8> {

@@ -1,0 +1,134 @@
+public import MQTTSession
+import MQTTWire
+public import Storage
+
+/// Who is told of each packet that goes over the connection, in both directions, before TLS and WebSocket: the
+/// program, and the trace. As long as nobody is, nothing is done.
+public struct PacketTap: ~Copyable {
+  /// Somebody is told.
+  public private(set) var isOn = false
+  public private(set) var trace: OptionalSlot<PacketTrace>
+  private var hook: PacketHook? = nil
+  private var sent = PacketFramer()
+  private var received = PacketFramer()
+
+  init(trace: consuming OptionalSlot<PacketTrace>) {
+    isOn = !trace.isEmpty
+    self.trace = trace
+  }
+
+  public mutating func clearTrace() { if !trace.isEmpty { trace.element.clear() } }
+
+  /// A connection begins.
+  mutating func begin() {
+    sent.begin()
+    received.begin()
+  }
+
+  /// Tells another function, or none. One that is told from the middle of a connection on is told what was received and
+  /// not read yet; of what has begun to go out, no more.
+  @_optimize(size)
+  mutating func set(_ hook: PacketHook?, of session: borrowing Session, at now: Instant) {
+    let wasOn = isOn
+    self.hook = hook
+    isOn = hook != nil || !trace.isEmpty
+    guard isOn, !wasOn else { return }
+    sent.loseStep()
+    received.loseStep()
+    catchUp(with: session, at: now)
+  }
+
+  /// `count` bytes of what the session has to send were taken, and it was not told yet.
+  @inline(never)
+  @_optimize(size)
+  mutating func send(_ count: Int, of session: borrowing Session, at now: Instant) {
+    var framer = sent
+    framer.sent(count, of: session.output, session.outputPayload, session.version, at: now) { tell($0) }
+    sent = framer
+  }
+
+  /// `count` bytes have come in, and the session was not told yet.
+  @inline(never)
+  @_optimize(size)
+  mutating func receive(_ count: Int, of session: borrowing Session, at now: Instant) {
+    var framer = received
+    let bytes = session.received(
+      Int(truncatingIfNeeded: framer.begun), and: session.isReceivingElsewhere ? 0 : count)
+    framer.received(count, of: bytes, capacity: session.receiveCapacity, session.version, at: now) { tell($0) }
+    received = framer
+  }
+
+  /// The session knows what was sent and received. Whoever is told from the middle of a connection on is in step as
+  /// soon as a packet begins.
+  @_optimize(size)
+  mutating func catchUp(with session: borrowing Session, at now: Instant) {
+    if !sent.isInStep, session.isBetweenSentPackets { sent.begin() }
+    if !received.isInStep, let unread = session.unreadCount {
+      received.begin()
+      received.holds(unread)
+      receive(0, of: session, at: now)
+    }
+  }
+
+  @inline(never)
+  private mutating func tell(_ packet: borrowing ObservedPacket) {
+    if !trace.isEmpty { trace.element.append(packet) }
+    hook?.call(packet)
+  }
+
+  var isInStep: Bool { sent.isInStep && received.isInStep }
+}
+
+/// The program's function that is told of packets.
+@safe public struct PacketHook: BitwiseCopyable {
+  public typealias Function = @convention(c) (UnsafeMutableRawPointer?, UnsafeRawPointer) -> Void
+
+  private let function: Function
+  private let user: UnsafeMutableRawPointer?
+
+  /// The caller guarantees that `function` may be called with `user` and a `PacketParts`, until there is another hook,
+  /// or none.
+  @unsafe public init(_ function: @escaping Function, user: UnsafeMutableRawPointer?) {
+    unsafe self.function = function
+    unsafe self.user = user
+  }
+
+  func call(_ packet: borrowing ObservedPacket) {
+    unsafe packet.front.withUnsafeBytes { front in
+      unsafe packet.payload.withUnsafeBytes { payload in
+        var parts = unsafe PacketParts(packet, front: front, payload: payload)
+        unsafe function(user, &parts)
+      }
+    }
+  }
+}
+
+/// An `ObservedPacket` as C has it: pointers instead of spans.
+@unsafe public struct PacketParts: BitwiseCopyable {
+  public let direction: ObservedPacket.Direction
+  public let type: UInt8
+  public let time: Instant
+  public let length: Int
+  public let front: UnsafeRawBufferPointer
+  public let payload: UnsafeRawBufferPointer
+  public let secrets: Secrets
+
+  init(
+    _ packet: borrowing ObservedPacket, front: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
+  ) {
+    unsafe direction = packet.direction
+    unsafe type = packet.type
+    unsafe time = packet.time
+    unsafe length = packet.length
+    unsafe self.front = unsafe front
+    unsafe self.payload = unsafe payload
+    unsafe secrets = packet.secrets
+  }
+
+  /// See `ObservedPacket.copyMasked`.
+  public func copyMasked(into target: inout MutableSpan<UInt8>) -> Int {
+    let bytes = unsafe Span<UInt8>(_unsafeBytes: front)
+    let payload = unsafe Span<UInt8>(_unsafeBytes: payload)
+    return unsafe ObservedPacket.copyMasked(bytes, payload, secrets, into: &target)
+  }
+}
