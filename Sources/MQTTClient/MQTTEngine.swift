@@ -74,14 +74,10 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     session.connectionOpened()
   }
   public mutating func received(_ count: Int, at now: Instant) {
-    if Feature.hasTap, tap.isOn { tap.receive(count, of: session, at: now) }
-    session.received(count, at: now)
-    if Feature.hasTap, tap.isOn { catchUp(at: now) }
+    if Feature.hasTap, tap.isOn { receivedObserved(count, at: now) } else { session.received(count, at: now) }
   }
   public mutating func transmitted(_ count: Int, at now: Instant) {
-    if Feature.hasTap, tap.isOn { tap.send(count, of: session, at: now) }
-    session.transmitted(count, at: now)
-    if Feature.hasTap, tap.isOn { catchUp(at: now) }
+    if Feature.hasTap, tap.isOn { transmittedObserved(count, at: now) } else { session.transmitted(count, at: now) }
   }
   public mutating func peerClosed() { session.peerClosed() }
   public mutating func probe(at now: Instant) { session.probe(at: now) }
@@ -170,7 +166,16 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func clearTrace() { tap.clearTrace() }
 
   @inline(never)
-  private mutating func catchUp(at now: Instant) {
+  private mutating func receivedObserved(_ count: Int, at now: Instant) {
+    tap.receive(count, of: session, at: now)
+    session.received(count, at: now)
+    if !tap.isInStep { tap.catchUp(with: session, at: now) }
+  }
+
+  @inline(never)
+  private mutating func transmittedObserved(_ count: Int, at now: Instant) {
+    tap.send(count, of: session, at: now)
+    session.transmitted(count, at: now)
     if !tap.isInStep { tap.catchUp(with: session, at: now) }
   }
 

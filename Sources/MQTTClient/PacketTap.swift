@@ -60,6 +60,7 @@ public struct PacketTap: ~Copyable {
 
   /// The session knows what was sent and received. Whoever is told from the middle of a connection on is in step as
   /// soon as a packet begins.
+  @inline(never)
   @_optimize(size)
   mutating func catchUp(with session: borrowing Session, at now: Instant) {
     if !sent.isInStep, session.isBetweenSentPackets { sent.begin() }

@@ -242,8 +242,19 @@ class Storage(Sized):
     """smq_storage"""
 
 
+@declared("smq_packet")
+class RawPacket(Sized):
+    """smq_packet"""
+
+
+@declared("smq_observer")
+class Observer(Sized):
+    """smq_observer"""
+
+
 I32, U32, SIZE, ANY = ctypes.c_int32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
 LOG = ctypes.CFUNCTYPE(None, ANY, I32, I32, I32, I32)
+TAP = ctypes.CFUNCTYPE(None, ANY, ctypes.POINTER(RawPacket))
 PULL = ctypes.CFUNCTYPE(I32, ANY, U32, ANY, SIZE)
 HANDLER = ctypes.CFUNCTYPE(None, ANY, ANY, ctypes.POINTER(RawEvent))
 
@@ -468,6 +479,22 @@ class Event:
         )
 
 
+@dataclass(frozen=True)
+class Packet:
+    """What an observer was told."""
+
+    sent: bool
+    type: int
+    time_ms: int
+    length: int
+    data: bytes
+
+    @classmethod
+    def of(cls, raw: RawPacket) -> Packet:
+        assert raw.size == ctypes.sizeof(RawPacket) and raw.reserved == 0 and raw.direction in (1, 2)
+        return cls(raw.direction == 1, raw.type, raw.time_ms, raw.length, raw.data.value() + raw.more.value())
+
+
 class Client:
     """A client, its memory, and the events that were taken but not yet asked for."""
 
@@ -638,6 +665,24 @@ class Client:
         return library.smq_disconnect_with(
             self.handle, drain_ms, reason_code, reference(properties)
         )
+
+    def observe(self, **fields: object) -> tuple[list[Packet], Observer]:
+        """Adds an observer; what it is told of packets is in the list."""
+        told: list[Packet] = []
+        tap = TAP(lambda user, raw: told.append(Packet.of(raw.contents)))
+        observer = Observer(packet=ctypes.cast(tap, ANY), **fields)
+        self.kept += [tap, observer]
+        status = library.smq_add_observer(self.handle, ctypes.byref(observer))
+        assert status == 0, status_name(status)
+        return told, observer
+
+    def trace(self) -> list[Packet]:
+        """smq_trace_read()."""
+        told: list[Packet] = []
+        tap = TAP(lambda user, raw: told.append(Packet.of(raw.contents)))
+        count = library.smq_trace_read(self.handle, ctypes.cast(tap, ANY), None)
+        assert count == len(told), status_name(count)
+        return told
 
     @property
     def id(self) -> bytes:
