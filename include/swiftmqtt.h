@@ -3118,6 +3118,8 @@ typedef struct smq_packet {
     uint32_t type;      /* the MQTT Control Packet type (section 2.1.2): 1 CONNECT to 15 AUTH; 0: these bytes
                            are no packet, and the connection ends because of them */
     uint32_t length;    /* how many bytes the whole packet has */
+    uint32_t outbox_messages; /* messages in the outbox just before, urgent ones included; 0 in a trace */
+    uint32_t in_flight; /* those of them that were sent and are not acknowledged; 0 in a trace */
     uint32_t reserved;  /* 0 */
     smq_bytes data;     /* the beginning, at least the Fixed Header */
     smq_bytes more;     /* what follows: the payload of smq_publish_reference(); otherwise empty */

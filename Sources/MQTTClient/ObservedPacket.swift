@@ -1,5 +1,13 @@
+public import MQTTSession
 public import MQTTWire
 public import Storage
+
+/// What is the same of all packets that one piece of bytes has.
+struct PacketContext: BitwiseCopyable {
+  let version: ProtocolVersion
+  let time: Instant
+  let outbox: OutboxFill
+}
 
 /// A Control Packet as it went over the connection, or its beginning; or bytes that are no packet.
 public struct ObservedPacket: ~Copyable, ~Escapable {
@@ -17,27 +25,30 @@ public struct ObservedPacket: ~Copyable, ~Escapable {
   public let payload: Span<UInt8>
   /// In `front`.
   public let secrets: Secrets
+  public let outbox: OutboxFill
 
   @_lifetime(copy front, copy payload)
   @inline(never)
   init(
-    _ direction: Direction, _ header: FixedHeader, _ version: ProtocolVersion, at time: Instant,
-    front: Span<UInt8>, payload: Span<UInt8> = Span()
+    _ direction: Direction, _ header: FixedHeader, _ context: PacketContext, front: Span<UInt8>,
+    payload: Span<UInt8> = Span()
   ) {
     self.direction = direction
-    self.time = time
+    time = context.time
+    outbox = context.outbox
     type = header.type.rawValue
     length = header.packetSize
     self.front = front
     self.payload = payload
-    secrets = Secrets(in: front, header, version: version)
+    secrets = Secrets(in: front, header, version: context.version)
   }
 
   /// Bytes that no packet begins with.
   @_lifetime(copy bytes)
-  init(_ direction: Direction, notAPacket bytes: Span<UInt8>, at time: Instant) {
+  init(_ direction: Direction, notAPacket bytes: Span<UInt8>, _ context: PacketContext) {
     self.direction = direction
-    self.time = time
+    time = context.time
+    outbox = context.outbox
     type = 0
     length = bytes.count
     front = bytes
@@ -50,6 +61,7 @@ public struct ObservedPacket: ~Copyable, ~Escapable {
   init(_ entry: TraceEntry, _ bytes: Span<UInt8>) {
     direction = Direction(rawValue: entry.direction) ?? .sent
     time = Instant(milliseconds: entry.time)
+    outbox = .unknown
     type = entry.type
     length = Int(truncatingIfNeeded: entry.length)
     front = bytes

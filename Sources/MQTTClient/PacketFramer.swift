@@ -30,21 +30,21 @@ struct PacketFramer: BitwiseCopyable {
   /// is there.
   @inline(__always)
   mutating func sent(
-    _ count: Int, of bytes: Span<UInt8>, _ payload: Span<UInt8>, _ version: ProtocolVersion, at now: Instant,
+    _ count: Int, of bytes: Span<UInt8>, _ payload: Span<UInt8>, _ context: PacketContext,
     _ tell: (borrowing ObservedPacket) -> Void
   ) {
     guard isInStep else { return }
     var offset = skip(count)
     while offset < count, offset < bytes.count {
       let packet = bytes.extracting(offset..<bytes.count)
-      guard let header = try? FixedHeader(parsing: packet, version: version) else {
+      guard let header = try? FixedHeader(parsing: packet, version: context.version) else {
         return loseStep()  // not to happen: the session encodes whole packets
       }
       let size = header.packetSize
       let front = packet.extracting(0..<min(size, packet.count))
       tell(
         ObservedPacket(
-          .sent, header, version, at: now, front: front,
+          .sent, header, context, front: front,
           payload: payload.extracting(0..<min(payload.count, size &- front.count))))
       rest = UInt32(truncatingIfNeeded: size)
       offset &+= skip(count &- offset)
@@ -54,7 +54,7 @@ struct PacketFramer: BitwiseCopyable {
   /// The last `arrived` of `bytes` have come in, after those that had begun. `capacity`: more are never here at a time.
   @inline(__always)
   mutating func received(
-    _ arrived: Int, of bytes: Span<UInt8>, capacity: Int, _ version: ProtocolVersion, at now: Instant,
+    _ arrived: Int, of bytes: Span<UInt8>, capacity: Int, _ context: PacketContext,
     _ tell: (borrowing ObservedPacket) -> Void
   ) {
     guard isInStep else { return }
@@ -64,11 +64,11 @@ struct PacketFramer: BitwiseCopyable {
       begun = UInt32(truncatingIfNeeded: here.count)
       var header: FixedHeader
       do throws(Malformed) {
-        guard let parsed = try FixedHeader(parsing: here, version: version) else { return }
+        guard let parsed = try FixedHeader(parsing: here, version: context.version) else { return }
         header = parsed
       } catch {
         // Nothing more will be read of this connection.
-        tell(ObservedPacket(.received, notAPacket: here, at: now))
+        tell(ObservedPacket(.received, notAPacket: here, context))
         return loseStep()
       }
       let size = header.packetSize
@@ -76,7 +76,7 @@ struct PacketFramer: BitwiseCopyable {
       begun = 0
       tell(
         ObservedPacket(
-          .received, header, version, at: now, front: here.extracting(0..<min(size, here.count))))
+          .received, header, context, front: here.extracting(0..<min(size, here.count))))
       rest = UInt32(truncatingIfNeeded: size)
       offset &+= skip(here.count)
     }

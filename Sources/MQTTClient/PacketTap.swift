@@ -43,7 +43,7 @@ public struct PacketTap: ~Copyable {
   @_optimize(size)
   mutating func send(_ count: Int, of session: borrowing Session, at now: Instant) {
     var framer = sent
-    framer.sent(count, of: session.output, session.outputPayload, session.version, at: now) { tell($0) }
+    framer.sent(count, of: session.output, session.outputPayload, context(session, now)) { tell($0) }
     sent = framer
   }
 
@@ -54,7 +54,7 @@ public struct PacketTap: ~Copyable {
     var framer = received
     let bytes = session.received(
       Int(truncatingIfNeeded: framer.begun), and: session.isReceivingElsewhere ? 0 : count)
-    framer.received(count, of: bytes, capacity: session.receiveCapacity, session.version, at: now) { tell($0) }
+    framer.received(count, of: bytes, capacity: session.receiveCapacity, context(session, now)) { tell($0) }
     received = framer
   }
 
@@ -69,6 +69,10 @@ public struct PacketTap: ~Copyable {
       received.holds(unread)
       receive(0, of: session, at: now)
     }
+  }
+
+  private func context(_ session: borrowing Session, _ now: Instant) -> PacketContext {
+    PacketContext(version: session.version, time: now, outbox: session.outboxFill)
   }
 
   @inline(never)
@@ -113,6 +117,7 @@ public struct PacketTap: ~Copyable {
   public let front: UnsafeRawBufferPointer
   public let payload: UnsafeRawBufferPointer
   public let secrets: Secrets
+  public let outbox: OutboxFill
 
   init(
     _ packet: borrowing ObservedPacket, front: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
@@ -124,6 +129,7 @@ public struct PacketTap: ~Copyable {
     unsafe self.front = unsafe front
     unsafe self.payload = unsafe payload
     unsafe secrets = packet.secrets
+    unsafe outbox = packet.outbox
   }
 
   /// See `ObservedPacket.copyMasked`.

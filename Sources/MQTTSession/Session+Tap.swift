@@ -9,6 +9,13 @@ extension Session {
       && !state.subscribeQueue.isInsidePacket && !(connection.phase == .sendingConnect && connection.connectSent > 0)
   }
 
+  /// How full the outbox is.
+  public var outboxFill: OutboxFill {
+    OutboxFill(
+      messages: state.outbox.messageCount &+ (state.hasUrgent ? state.urgent.element.messageCount : 0),
+      inFlight: connection.quota.inFlight)
+  }
+
   /// How many bytes were received and not read, which begin with a packet; `nil`: they are somewhere in one.
   public var unreadCount: Int? { arrival.hasLarge ? nil : receiver.unread.count }
 
@@ -23,4 +30,12 @@ extension Session {
   public borrowing func received(_ count: Int, and new: Int) -> Span<UInt8> {
     receiver.bytes.extracting(receiver.end &- count..<receiver.end &+ new)
   }
+}
+
+/// Messages in the outbox, and those of them that were sent and are not acknowledged.
+public struct OutboxFill: BitwiseCopyable {
+  public let messages: Int
+  public let inFlight: Int
+
+  public static var unknown: OutboxFill { OutboxFill(messages: 0, inFlight: 0) }
 }

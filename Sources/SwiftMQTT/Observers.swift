@@ -1,6 +1,7 @@
 import CSwiftMQTT
 import Driver
 import MQTTClient
+import MQTTSession
 import MQTTWire
 import Storage
 import Transports
@@ -151,6 +152,8 @@ extension smq_packet {
     unsafe time_ms = parts.time.milliseconds
     unsafe type = UInt32(parts.type)
     unsafe length = UInt32(truncatingIfNeeded: parts.length)
+    unsafe outbox_messages = UInt32(truncatingIfNeeded: parts.outbox.messages)
+    unsafe in_flight = UInt32(truncatingIfNeeded: parts.outbox.inFlight)
     unsafe self.data = unsafe smq_bytes(data: data.baseAddress, size: data.count)
     unsafe self.more = unsafe smq_bytes(data: more.baseAddress, size: more.count)
   }
