@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,13 @@ int32_t tool_open(const void *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
+
+int32_t tool_create(const void *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
+int32_t tool_rename(const void *old, const void *name) { return rename(old, name) < 0 ? errno : 0; }
 
 _Static_assert(TOOL_ELOOP == ELOOP, "tool.h has Linux's number");
 

@@ -90,6 +90,8 @@ extension Arguments {
     case .delay: delay = try milliseconds()
     case .inFlight: inFlight = UInt32(min(try number(1...most), 65_535))
     case .journal: journal = try some()
+    case .capture: capture = try some()
+    case .captureSize: captureSize = try number(4096...most)
     case .property: break  // its words were taken by parse()
     case .willTopic: willTopic = try topic(value)
     case .willPayload: willPayload = value

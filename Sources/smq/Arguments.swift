@@ -69,6 +69,11 @@ final class Arguments {
   /// The journal that smq journal reads.
   var journalFile: [UInt8] = []
   var onlyCheck = false
+  /// The file of --capture, and the size that it may have.
+  var capture: [UInt8] = []
+  var captureSize: Int64?
+  /// Once it is open: all clients of this run write to it.
+  var captureFile: Capture?
   var debug = false
   var quiet = false
   var wantsHelp = false
@@ -215,6 +220,7 @@ final class Arguments {
     if noRetained && retainedOnly { throw usageError("-R and --retained-only leave nothing to print") }
     // With -I no run could resume the session: each has another Client Identifier.
     if isPersistent && id == nil { throw usageError("-c needs a Client Identifier: -i") }
+    if captureSize != nil && capture.isEmpty { throw usageError("--capture-size needs --capture") }
     if !journal.isEmpty {
       if id == nil { throw usageError("--journal needs a Client Identifier: -i") }
       if qos == 0 { throw usageError("--journal keeps messages of QoS 1 and 2: -q") }

@@ -8,6 +8,9 @@ final class Client {
   private let client: OpaquePointer
   /// The payload that smq_publish_stream() reads from.
   private var streamed: LargePayload?
+  /// Who looks on; the library has its address.
+  private var observer: UnsafeMutablePointer<smq_observer>?
+  private var observed: ObservedClient?
   /// Received messages are no longer acknowledged: the broker keeps them for the client that resumes the session.
   var leavesMessages = false
 
@@ -30,6 +33,7 @@ final class Client {
   deinit {
     unsafe smq_client_close(client)
     unsafe memory.deallocate()
+    unsafe observer?.deallocate()
   }
 
   // ---- What it does. Each returns a status.
@@ -215,6 +219,33 @@ final class Client {
     return (Int64(raw.messages_completed + raw.messages_failed), Int64(pings))
   }
 
+  /// Has each packet written to a capture file, from now on.
+  func observe(_ capture: Capture) {
+    guard unsafe observer == nil else { return }
+    let number = capture.add(client: clientID)
+    let memory = UnsafeMutablePointer<smq_observer>.allocate(capacity: 1)
+    let observed = ObservedClient(capture, number)
+    var observer = unsafe smq_observer()
+    unsafe observer.size = UInt32(MemoryLayout<smq_observer>.size)
+    unsafe observer.user = Unmanaged.passUnretained(observed).toOpaque()
+    unsafe observer.packet = { user, packet in
+      guard let user = unsafe user, let packet = unsafe packet else { return }
+      // It lives as `observed`, and the packet for the time of the call.
+      let observed = unsafe Unmanaged<ObservedClient>.fromOpaque(user).takeUnretainedValue()
+      unsafe observed.capture.write(ObservedPacket(packet.pointee), of: observed.number)
+    }
+    unsafe memory.initialize(to: observer)
+    unsafe self.observer = unsafe memory
+    self.observed = observed
+    unsafe _ = smq_add_observer(client, memory)
+  }
+
+  private var clientID: [UInt8] {
+    var id = unsafe smq_bytes()
+    guard unsafe smq_client_id(client, &id) == SMQ_OK else { return [] }
+    return unsafe MQTT.copy(id)
+  }
+
   /// Sends PINGREQ now.
   func ping() { unsafe _ = smq_hint_network(client, 1) }
 
@@ -228,6 +259,26 @@ final class Client {
 /// An array of C that has a zero-terminated text.
 private func text<Characters>(of characters: Characters) -> [UInt8] {
   unsafe withUnsafeBytes(of: characters) { bytes in unsafe Array(bytes.prefix { $0 != 0 }) }
+}
+
+/// Whose packets are written, and where to.
+private final class ObservedClient {
+  let capture: Capture
+  let number: UInt32
+
+  init(_ capture: Capture, _ number: UInt32) {
+    self.capture = capture
+    self.number = number
+  }
+}
+
+extension ObservedPacket {
+  fileprivate init(_ packet: smq_packet) {
+    unsafe self.init(
+      isSent: packet.direction == UInt32(SMQ_PACKET_SENT), type: packet.type, length: Int(packet.length),
+      outboxMessages: Int(packet.outbox_messages), inFlight: Int(packet.in_flight),
+      data: MQTT.copy(packet.data) + MQTT.copy(packet.more))
+  }
 }
 
 struct ClientRefused: Error {

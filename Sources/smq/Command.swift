@@ -47,7 +47,10 @@ func run(_ words: [[UInt8]]) -> Int32 {
     let arguments = try Arguments(command, Array(words.dropFirst()))
     if arguments.wantsHelp { return usage(of: command) }
     if arguments.wantsVersion { return printVersion() }
-    return try command.run(arguments)
+    defer { arguments.captureFile?.flush() }
+    let status = try command.run(arguments)
+    try arguments.captureFile?.finish()
+    return status
   } catch {
     printError(command.title, error.text)
     if error.isUsage { say("smq \(command.name) --help lists the options.\n", to: 2) }

@@ -24,6 +24,7 @@ final class EventLoop {
   /// In System.milliseconds.
   var deadline: Int64?
   private(set) var wasConnected = false
+  private let captureFile: Capture?
   /// Is called whenever the client has done what was due.
   var observer: ((Client) -> Void)?
   private var isSignalReported = false
@@ -43,6 +44,8 @@ final class EventLoop {
       throw ExitError(text: "--journal \(arguments.journal.printable): \(why)")
     }
     if arguments.debug { client.logSteps() }
+    try captureFile = Capture.open(arguments)
+    if let captureFile { client.observe(captureFile) }
     _ = client.connect()
   }
 
@@ -59,6 +62,7 @@ final class EventLoop {
       if isTimeUp { return .time }
       if let event = nextEvent() { return .event(event) }
       output.flush()
+      captureFile?.flush()
       if output.error != 0 && !isBrokenOutputReported {
         isBrokenOutputReported = true
         return .outputBroken

@@ -8,6 +8,7 @@ enum Key: UInt8 {
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
+  case capture, captureSize
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
     tlsVersion,
@@ -211,6 +212,13 @@ let options: [Option] = [
     .journal, "", "--journal", "FILE", Commands.pub,
     "keep the messages in this file until they are delivered, also over a power cut; needs -i and QoS 1 or 2; ~messages of at most 120 KiB. Without a broker smq pub ends when they are stored, and the next one with the same file delivers them"
   ),
+  Option(
+    .capture, "", "--capture", "FILE", Commands.mosquitto | Commands.check,
+    "write each packet, as it is without TLS and WebSocket, to this file, which Wireshark and tshark read (pcapng); ~passwords are covered. It may be a pipe"
+  ),
+  Option(
+    .captureSize, "", "--capture-size", "BYTES", Commands.mosquitto | Commands.check,
+    "keep the last packets only: when FILE has grown to half of this size, it becomes FILE.1"),
   Option(
     .property, "-D", "--property", "PACKET NAME VALUE", Commands.mosquitto,
     "5.0: a property of connect, publish, subscribe, unsubscribe, disconnect or will; user-property has two values; ~the names are those of the specification with '-' between the words"

@@ -66,6 +66,12 @@ enum System {
   // ---- Files
 
   static func open(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_open($0) } }
+  /// Makes a file, or empties it; nobody else may read it. Returns a descriptor, or -errno.
+  static func create(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_create($0) } }
+  /// 0 or an errno.
+  static func rename(_ old: [UInt8], _ new: [UInt8]) -> Int32 {
+    unsafe withTerminated(old) { old in unsafe withTerminated(new) { unsafe tool_rename(old, $0) } }
+  }
   static func close(_ descriptor: Int32) { platform_close(descriptor) }
   static func isTerminal(_ descriptor: Int32) -> Bool { tool_is_terminal(descriptor) == 1 }
   static func openStandardDescriptors() { _ = tool_standard_descriptors() }

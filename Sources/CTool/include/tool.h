@@ -57,6 +57,12 @@ int32_t tool_read_at(int32_t fd, const tool_file *was, int64_t offset, void *buf
 /* Opens a file for reading. Returns a descriptor, or -errno. */
 int32_t tool_open(const void *path);
 
+/* Opens a file for writing, and makes it, with mode 0600, or empties it. Returns a descriptor, or -errno. */
+int32_t tool_create(const void *path);
+
+/* Returns 0 or an errno. */
+int32_t tool_rename(const void *old, const void *name);
+
 enum {
     TOOL_ELOOP = 40 /* files.c compares it with Linux's */
 };
