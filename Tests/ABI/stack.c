@@ -254,6 +254,10 @@ static void log_it(void *user, int32_t level, int32_t what, int32_t number, int3
     (void)user, (void)level, (void)what, (void)number, (void)other;
 }
 
+static void tap_it(void *user, const smq_packet *packet) { (void)user, (void)packet; }
+
+static smq_observer observer = { sizeof(observer), 0, tap_it, log_it, SMQ_LOG_DEBUG, 0, NULL, NULL };
+
 static void ignore(void *user, smq_client *it, const smq_event *what) { (void)user, (void)it, (void)what; }
 
 static int32_t pull(void *user, uint32_t offset, void *buffer, size_t size) {
@@ -645,6 +649,7 @@ static smq_options full(void) {
     options.urgent_bytes = 1024;
     options.stream_bytes = 256;
     options.references = 4;
+    options.trace_bytes = 1024;
     options.flags = SMQ_OPTION_KEEP_SESSION | SMQ_OPTION_PARTS | SMQ_OPTION_REDIRECT | SMQ_OPTION_SHUFFLE;
     return options;
 }
@@ -655,6 +660,12 @@ static void make(const smq_options *options) {
     if (size == 0) expect("options", smq_options_check(options, NULL), SMQ_OK);
     EXPECT(SMQ_OK, smq_client_init, (memory, sizeof(memory), options, &client));
     EXPECT(SMQ_OK, smq_set_log, (client, SMQ_LOG_DEBUG, log_it, NULL));
+    observer.next = NULL;
+    EXPECT(SMQ_OK, smq_add_observer, (client, &observer));
+    EXPECT(SMQ_OK, smq_trace_clear, (client));
+    EXPECT(0, smq_trace_read, (client, tap_it, NULL));
+    EXPECT(SMQ_OK, smq_remove_observer, (client, &observer));
+    EXPECT(SMQ_OK, smq_add_observer, (client, &observer));
 }
 
 static void try_engine(void) {

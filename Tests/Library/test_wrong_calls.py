@@ -489,6 +489,10 @@ EVERY_CALL: dict[str, Callable[[object], int]] = {
     "smq_client_id": lambda client: library.smq_client_id(client, byref(Bytes())),
     "smq_sync": lambda client: library.smq_sync(client, 0),
     "smq_journal_state": lambda client: library.smq_journal_state(client, byref(smq.JournalInfo())),
+    "smq_add_observer": lambda client: library.smq_add_observer(client, byref(smq.Observer())),
+    "smq_remove_observer": lambda client: library.smq_remove_observer(client, byref(smq.Observer())),
+    "smq_trace_read": lambda client: library.smq_trace_read(client, 1, None),
+    "smq_trace_clear": lambda client: library.smq_trace_clear(client),
     "smq_last_failure": lambda client: library.smq_last_failure(client, byref(smq.Failure())),
     "smq_tls_describe": lambda client: library.smq_tls_describe(client, byref(tls.Info())),
     "smq_tls_describe_certificate": lambda client: library.smq_tls_describe_certificate(

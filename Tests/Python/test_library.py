@@ -19,6 +19,8 @@ ENGINE_HEADER = (ROOT / "include/swiftmqtt-tls-engine.h").read_text()
 TLS_HEADER = (ROOT / "include/swiftmqtt-tls.h").read_text()
 # What the package has no use for: it has ways of its own, or no transport of the program's.
 UNUSED = {
+    "smq_add_observer",
+    "smq_remove_observer",
     "smq_handle",
     "smq_next_match",
     "smq_respond",
@@ -118,7 +120,7 @@ def test_every_struct_is_laid_out_as_in_c(tmp_path):
     from swiftmqtt import _abi, _tls_library
 
     assert _abi.ORDER == re.findall(r"^} (smq_\w+);", HEADER, re.M)
-    assert set(_abi.ORDER) - set(_abi.STRUCTS) == {"smq_runner", "smq_runner_options", "smq_storage"}
+    assert set(_abi.ORDER) - set(_abi.STRUCTS) == {"smq_runner", "smq_runner_options", "smq_storage", "smq_observer"}
     ours, lines = [], []
     tls = {**_abi.TLS_STRUCTS, "smq_tls_options": _tls_library.TLSOptions}
     for name, struct in {**_abi.STRUCTS, **tls}.items():
@@ -162,7 +164,7 @@ class Layouts:
         ("smq_event", lambda size, fields: (size - 8, fields), "smq_event has 200 bytes there, 208 here"),
         ("smq_options", lambda size, fields: (size, fields[:2] + fields[3:]), "smq_options.url, 16 bytes at 8, is "),
         ("smq_stats", lambda size, fields: (size, [fields[0], (4, 8), *fields[2:]]), "smq_stats.connections, 4 bytes at"),
-        ("smq_journal_info", lambda size, fields: None, "it has no smq_journal_info"),
+        ("smq_packet", lambda size, fields: None, "it has no smq_packet"),
     ],
 )
 def test_a_library_with_other_structs_is_refused(struct, change, said):
@@ -240,7 +242,7 @@ def test_every_number_is_that_of_the_header():
         found = re.findall(r"^\s+SMQ_TLS_([A-Z0-9_]+) =\s+(\d+)", header, re.M)
         told = {name: int(value) for name, value in found if name != "ENGINE_NO_HEAP"}
         assert told == dict(names.__members__) and len(told) > 10
-    assert checked == len(numbers) - 12  # SMQ_OK, SMQ_DROPPED, SMQ_PROTOCOL_…, SMQ_PART_…, SMQ_STORE_…, SMQ_STORAGE_…
+    assert checked == len(numbers) - 15  # SMQ_OK, SMQ_DROPPED, SMQ_PROTOCOL_…, SMQ_PART_…, SMQ_STORE_…, SMQ_STORAGE_…, SMQ_PACKET_…, SMQ_OBSERVE_…
 
 
 def test_every_option_of_the_header_can_be_given():

@@ -143,6 +143,13 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         client(lambda client: library.smq_sync(client.handle, 0)),
         client(lambda client: library.smq_journal_state(client.handle, ctypes.byref(smq.JournalInfo()))),
     ],
+    "TAP": [
+        options(trace_bytes=1024),
+        client(lambda client: library.smq_add_observer(client.handle, ctypes.byref(smq.Observer()))),
+        client(lambda client: library.smq_remove_observer(client.handle, ctypes.byref(smq.Observer()))),
+        client(lambda client: library.smq_trace_read(client.handle, 1, None)),
+        client(lambda client: library.smq_trace_clear(client.handle)),
+    ],
     "PARTS": [
         flag("PARTS"),
         client(lambda client: client.receive_into((ctypes.c_char * 10)())),

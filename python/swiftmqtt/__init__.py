@@ -61,6 +61,7 @@ from .payload import Adapter, Adapters
 from .properties import Properties
 from .tls import TLS, Certificate, TLSInfo, TLSOptions
 from .tls_context import TLSContext, create_default_context
+from .trace import Packet
 
 __version__ = "1.0.0"
 
@@ -89,6 +90,7 @@ __all__ = [
     "NoRoomError",
     "Options",
     "Overflow",
+    "Packet",
     "PeerError",
     "Properties",
     "PropertyId",

@@ -112,6 +112,7 @@ OPTION_NUMBERS = (
 WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
 SOCKET_NUMBERS = ("dscp", "tcp_keep_alive_s")
 JOURNAL_NUMBERS = ("journal_bytes", "journal_delay_ms", "journal_batch_bytes", "journal_flags")
+TRACE_NUMBERS = ("trace_bytes", "trace_packet_bytes")
 
 
 class Options(Sized):
@@ -133,6 +134,7 @@ class Options(Sized):
         "u32 references busy_poll_us",
         "in journal",
         "u32 " + " ".join(JOURNAL_NUMBERS),
+        "u32 " + " ".join(TRACE_NUMBERS),
     )
 
 
@@ -246,6 +248,14 @@ class JournalInfo(Sized):
     _fields_ = fields("u32 size", "i32 os_error", "u64 accepted stored", "u32 failures blocks used torn")
 
 
+class Packet(Sized):
+    """smq_packet"""
+
+    _fields_ = fields(
+        "u32 size direction time_ms type length outbox_messages in_flight reserved", "out data more"
+    )
+
+
 class Server(Sized):
     """smq_server"""
 
@@ -299,13 +309,14 @@ STRUCTS: dict[str, Any] = {
     "smq_stats": Stats,
     "smq_server": Server,
     "smq_journal_info": JournalInfo,
+    "smq_packet": Packet,
 }
 
 # All structs of swiftmqtt.h, in the order in which they stand there: that of smq_abi_layout().
 ORDER = (
     "smq_bytes smq_properties smq_property smq_message smq_options smq_failure smq_subscription smq_subscriptions "
     "smq_event smq_completion smq_runner smq_runner_options smq_stats smq_server smq_journal_info "
-    "smq_storage"
+    "smq_storage smq_packet smq_observer"
 ).split()
 
 # Those of swiftmqtt-tls-engine.h, of which a library does not tell the layout: only their size field says what it knows.
@@ -316,6 +327,7 @@ TLS_STRUCTS: dict[str, Any] = {
 }
 
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32)
+TAP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Packet))
 PULL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t)
 
 P = ctypes.POINTER
@@ -375,6 +387,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_client_server": (I32, [CLIENT, P(Server)]),
     "smq_sync": (I32, [CLIENT, I32]),
     "smq_journal_state": (I32, [CLIENT, P(JournalInfo)]),
+    "smq_trace_read": (I32, [CLIENT, TAP, ANY]),
+    "smq_trace_clear": (I32, [CLIENT]),
     "smq_topic_name_check": (I32, [P(BytesIn)]),
     "smq_topic_filter_check": (I32, [P(BytesIn)]),
     "smq_topic_matches": (I32, [P(BytesIn), P(BytesIn)]),

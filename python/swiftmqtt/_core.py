@@ -26,6 +26,7 @@ from .message import Message
 from .payload import Adapters
 from .tls import TLSInfo, describe
 from .tls_context import AnyTLS, chosen
+from .trace import Packet, read_trace
 
 #: What is told to a log hook: level, what, and its two numbers, as chapter 15 of the header says.
 LogHook = Callable[[LogLevel, Union[LogItem, int], int, int], None]
@@ -196,6 +197,17 @@ class Core:
             found = _abi.JournalInfo()
             check(LIBRARY.smq_journal_state(self._open(), ctypes.byref(found)))
         return {name: getattr(found, name) for name, *_ in found._fields_ if name != "size"}
+
+    def trace(self) -> list[Packet]:
+        """The last packets that went over the connections, the oldest first. Raises ArgumentError without the option
+        trace_bytes."""
+        with self._guard:
+            return read_trace(self._open())
+
+    def clear_trace(self) -> None:
+        """Empties the trace. Raises ArgumentError without the option trace_bytes."""
+        with self._guard:
+            check(LIBRARY.smq_trace_clear(self._open()))
 
     @property
     def server(self) -> ServerLimits:

@@ -45,7 +45,7 @@ FLAGS = {
 }
 BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address", "journal")
 TEXTS = ("url", "host", "client_id", "user_name", "password", *BELOW_TEXTS)
-BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, *_abi.JOURNAL_NUMBERS, "references", "busy_poll_us")
+BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, *_abi.JOURNAL_NUMBERS, *_abi.TRACE_NUMBERS, "references", "busy_poll_us")
 PROPERTIES = (
     "request_response_information",
     "request_problem_information",
@@ -174,6 +174,9 @@ class Options(TypedDict, total=False):
     journal_delay_ms: int
     journal_batch_bytes: int
     journal_flags: int
+    # the last packets, for trace()
+    trace_bytes: int
+    trace_packet_bytes: int
 
 
 def build(
