@@ -1018,8 +1018,9 @@ typedef struct smq_options {
 /* smq_options.journal_flags */
 enum {
     SMQ_JOURNAL_STRICT = 1, /* from SMQ_JOURNAL_FAILED to SMQ_JOURNAL_HEALED, messages of QoS 1 and 2 are
-                               refused (SMQ_ERR_JOURNAL); without this flag they are accepted and sent, not
-                               stored */
+                               refused (SMQ_ERR_JOURNAL); without this flag they are accepted, not stored, and
+                               those of QoS 1 are sent. QoS 2 waits for the journal in any case, and so does
+                               everything after a CONNACK that has no session any more */
     SMQ_JOURNAL_INLINE = 2, /* no thread: the calls that drive the client write themselves, and wait for the
                                disk */
     SMQ_JOURNAL_TELL = 4,   /* SMQ_JOURNAL_STORED is reported */
@@ -2981,18 +2982,18 @@ SMQ_API int32_t smq_group_next_ready(smq_group *group, smq_client **client);
  * ------------------------------------------------------------------------------------------- */
 
 /*
- * Waits until every message that was published is in the journal, and on the disk, or has ended. The
- * connection goes on meanwhile, and no event is released. Without it, a message is stored journal_delay_ms
- * and a write later. With SMQ_OPTION_OWN_TRANSPORT it does not wait, but the next smq_engine_storage() does
- * not either.
+ * Waits until every message that was published before is in the journal, and on the disk, or has ended; not
+ * for those of smq_submit() that are still in its queue (smq_stats.submit_waiting). The connection goes on
+ * meanwhile, and no event is released. Without it, a message is stored journal_delay_ms and a write later.
+ * With SMQ_OPTION_OWN_TRANSPORT it does not wait, but the next smq_engine_storage() does not either.
  *
  * client       a client with smq_options.journal
  * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
  *
  * Returns 1 if everything is stored; 0 if the time is up, or the program has closed smq_fd();
- * SMQ_ERR_JOURNAL if a commit has failed, also one of the last seconds (smq_journal_info.os_error says
- * why); SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without a journal; SMQ_ERR_OPTION if timeout_ms
- * is below -1.
+ * SMQ_ERR_JOURNAL if a commit has failed, or has failed before and is not tried again yet
+ * (smq_journal_info.os_error says why); SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without a
+ * journal; SMQ_ERR_OPTION if timeout_ms is below -1.
  */
 SMQ_API int32_t smq_sync(smq_client *client, int32_t timeout_ms);
 

@@ -85,6 +85,8 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @_optimize(size)
   public mutating func syncJournal(timeout: Int32) -> JournalSync {
     guard engine.hasJournal else { return .stored }
+    // What other threads submitted before, as far as the outbox has room: each round takes some of it.
+    for _ in 0..<Self.rounds where engine.hasWork(at: time) { engine.takeWork(at: time) }
     _ = engine.session.journalPosition()  // looks at what is new
     let target = engine.session.hurryJournal()
     // Its application writes the journal, and is told to by the next request.
@@ -97,6 +99,9 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     if engine.session.isJournalDone(target) { return .stored }
     return isOver ? .failed(engine.session.journalFailures.lastError) : .timedOut
   }
+
+  /// More than it takes for the longest queue.
+  private static var rounds: Int { 512 }
 
   // MARK: The application has the storage
 

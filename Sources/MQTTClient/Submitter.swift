@@ -53,8 +53,8 @@ public struct Submitter: BitwiseCopyable {
   private let wakeUp: WakeUp
   /// The version of the options. The client may have fallen back to an older one.
   private let version: ProtocolVersion
-  /// How many blocks a commit of the journal has; 0: there is none.
-  private let journalBlocks: UInt16
+  /// The largest packet that the journal has room for; 0: there is none.
+  private let largestStored: UInt32
   private let outboxBytes: Int
   /// 0: there is no room for urgent messages.
   private let urgentBytes: Int
@@ -63,9 +63,9 @@ public struct Submitter: BitwiseCopyable {
     self.queue = queue
     self.wakeUp = wakeUp
     version = options.session.connect.version
-    outboxBytes = options.session.outboxBytes
-    urgentBytes = options.session.urgentBytes
-    journalBlocks = UInt16(truncatingIfNeeded: options.session.journalBatchBytes / 4096)
+    outboxBytes = options.session.outboxByteLimit
+    urgentBytes = options.session.urgentByteLimit
+    largestStored = UInt32(truncatingIfNeeded: options.session.largestStored)
   }
 
   /// Puts a message into the queue, or changes nothing. `now` is asked only for one that expires.
@@ -78,10 +78,10 @@ public struct Submitter: BitwiseCopyable {
   /// Whether the journal has room for a packet, if it is to have it.
   @inline(__always)
   private func isStorable(_ message: borrowing Publish, _ options: PublishOptions, _ size: Int) -> Bool {
-    guard Feature.hasJournal, journalBlocks > 0, message.qos != .atMostOnce, !options.isUnstored else {
+    guard Feature.hasJournal, largestStored > 0, message.qos != .atMostOnce, !options.isUnstored else {
       return true
     }
-    return size <= JournalLimits.largestPacket(batchBytes: Int(journalBlocks) &* 4096)
+    return size <= Int(truncatingIfNeeded: largestStored)
   }
 
   // Two halves, because the kernel may stop a thread between them: the simulator does so.

@@ -12,10 +12,10 @@ extension Session {
   /// When `prepareJournal` has to be called, if nothing else happens; `nil`: there is nothing to be written,
   /// or a commit is being written.
   public var journalDeadline: Instant? {
-    guard isJournaled, !journal.element.space.isWriting, let since = journal.element.waitingSince else {
-      return nil
-    }
-    return due(since)
+    guard isJournaled, !journal.element.space.isWriting else { return nil }
+    if let since = journal.element.waitingSince { return due(since) }
+    // What is new has not been looked at.
+    return journal.element.isOpen && hasNews ? state.outbox.now : nil
   }
 
   /// When the commit is to be written whose first change was seen at an instant.
@@ -31,10 +31,18 @@ extension Session {
   /// What there is to be written is written without a delay. Returns what `isJournalDone` wants to know when that is
   /// durable.
   @_optimize(size)
-  public mutating func hurryJournal() -> UInt32 {
-    guard isJournaled else { return 0 }
+  public mutating func hurryJournal() -> JournalTarget {
+    guard isJournaled, !isJournalCurrent else { return JournalTarget() }
     journal.element.isHurried = true
-    return nextWholeCommit
+    var target = JournalTarget(commits: nextWholeCommit)
+    // Where each message has a number, and there is one queue, it is known up to which all are durable.
+    if !state.hasUrgent, !state.outbox.hasUnconsidered {
+      target.accepted = acceptedPosition
+      target.inbound = state.inbox.awaitingPubrel.changes
+      target.numbers = journal.element.numbers.changes
+      target.firstCommit = journal.element.durableCommits
+    }
+    return target
   }
 
   /// How many whole commits are durable when what is new now is. One that is being written does not have it.
@@ -44,8 +52,20 @@ extension Session {
 
   /// Whether everything is durable that was to be written when `hurryJournal` returned that.
   @_optimize(size)
-  public func isJournalDone(_ commits: UInt32) -> Bool {
-    isJournalCurrent || Int32(truncatingIfNeeded: journal.element.wholeCommits &- commits) >= 0
+  public func isJournalDone(_ target: JournalTarget) -> Bool {
+    guard isJournaled, !isJournalCurrent else { return true }
+    if Self.isReached(target.commits, by: journal.element.wholeCommits) { return true }
+    // Under load no commit may ever have all that is new.
+    guard let accepted = target.accepted, !journal.element.isHealing,
+      Self.isReached(target.firstCommit &+ JournalTarget.patience, by: journal.element.durableCommits)
+    else { return false }
+    return !(journal.element.durablePosition < accepted)
+      && Self.isReached(target.inbound, by: journal.element.durableInboundVersion)
+      && Self.isReached(target.numbers, by: journal.element.durableNumbersVersion)
+  }
+
+  private static func isReached(_ count: UInt32, by other: UInt32) -> Bool {
+    Int32(truncatingIfNeeded: other &- count) >= 0
   }
 
   var hasJournalNews: Bool { isJournaled && !journal.element.news.isEmpty }
@@ -73,21 +93,28 @@ extension Session {
     if state.earliestExpiry != nil { state.expiry.advance(to: now) }
     considerNewMessages()
     if connection.isUp { bindNext() }
-    guard hasNews else {
-      journal.element.waitingSince = nil
-      journal.element.isHurried = false
-      journal.element.holdsAll = false
-      return false
-    }
+    guard hasNews else { return nothingIsNew() }
     let since = journal.element.waitingSince ?? now
     journal.element.waitingSince = since
     guard due(since).isReached(at: now) else { return false }
     guard fillCommit(wallClock) else {
+      // All of it may have ended before the journal had any of it.
+      guard hasNews else { return nothingIsNew() }
       pause(at: now)
       return false
     }
     journal.element.waitingSince = nil
     return true
+  }
+
+  /// Returns false: there is nothing to be written, nor to wait for.
+  @_optimize(size)
+  private mutating func nothingIsNew() -> Bool {
+    journal.element.waitingSince = nil
+    journal.element.isHurried = false
+    journal.element.holdsAll = false
+    forgetNewBytes()
+    return false
   }
 
   /// The blocks of the commit.
@@ -131,6 +158,7 @@ extension Session {
     }
     journal.element.failures = 0
     journal.element.retryAt = nil
+    journal.element.durableCommits &+= 1
     if journal.element.isComplete {
       journal.element.wholeCommits &+= 1
       let left = Int32(truncatingIfNeeded: journal.element.holdsUntil &- journal.element.wholeCommits)
@@ -171,7 +199,12 @@ extension Session {
   }
 
   /// After a commit that failed, the next one is not tried for a while.
-  public var isJournalPaused: Bool { isJournaled && journal.element.retryAt != nil }
+  public var isJournalPaused: Bool {
+    guard isJournaled, journal.element.isHealing, !journal.element.space.isWriting,
+      let retry = journal.element.retryAt
+    else { return false }
+    return !retry.isReached(at: state.outbox.now)
+  }
 
   /// Whether a packet would leave if the journal had what is new. The drop-in asks.
   @_optimize(size)
@@ -225,7 +258,9 @@ extension Session {
       state.urgent.element.considerNewMessages()
       state.urgent.element.forgetIdentifiers()
     }
-    journal.element.holdsAll = hasNews
+    // What the commit that is being written has of them is what they were. A journal that never had a commit knows none.
+    let space = journal.element.space
+    journal.element.holdsAll = space.isWriting || (hasNews && space.hasCommit)
     journal.element.holdsUntil = nextWholeCommit
   }
 
@@ -268,6 +303,12 @@ extension Session {
   private mutating func considerNewMessages() {
     state.outbox.considerNewMessages()
     if state.hasUrgent { state.urgent.element.considerNewMessages() }
+  }
+
+  @_optimize(size)
+  private mutating func forgetNewBytes() {
+    state.outbox.stored.element.newBytes = 0
+    if state.hasUrgent { state.urgent.element.stored.element.newBytes = 0 }
   }
 
   var acceptedPosition: Counter {
@@ -358,8 +399,7 @@ extension Session {
     if fits {
       journal.element.isHurried = false
       journal.element.tellingPosition = acceptedPosition
-      state.outbox.stored.element.newBytes = 0
-      if state.hasUrgent { state.urgent.element.stored.element.newBytes = 0 }
+      forgetNewBytes()
     } else if !state.hasUrgent {
       journal.element.tellingPosition = state.outbox.stored.element.toldSerial
     }
@@ -400,4 +440,22 @@ extension Session {
       state.outbox.tell(&$0.commit, place: place, second: second, isUrgent: false)
     }
   }
+}
+
+/// What is durable when everything is that was new at one time: so many whole commits; or, if they are known, the messages
+/// up to this one, and the lists of received messages.
+public struct JournalTarget: BitwiseCopyable {
+  var commits: UInt32 = 0
+  var accepted: Counter? = nil
+  var inbound: UInt32 = 0
+  var numbers: UInt32 = 0
+  /// How many commits were durable before.
+  var firstCommit: UInt32 = 0
+
+  /// After so many more, a whole one is not waited for.
+  static var patience: UInt32 { 4 }
+
+  init() {}
+
+  init(commits: UInt32) { self.commits = commits }
 }

@@ -116,7 +116,11 @@ extension Session {
         guard journal.change({ $0.applyNumbers(record.body) }) else { return .size }
         continue
       }
-      guard !isUrgent || state.hasUrgent else { return .size }
+      guard !isUrgent || state.hasUrgent else {
+        // What is said of a message that is not there any more is of no use.
+        if kind == .message { return .size }
+        continue
+      }
       let isDone =
         isUrgent
         ? journal.change { $0.apply(record, kind, &state.urgent.element.stored.element, place) }

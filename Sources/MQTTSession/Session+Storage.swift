@@ -40,6 +40,7 @@ extension Session {
       Self.finish(&self)
       journal.element.storage.begin(.writing(.first), journal.element.firstRun)
     }
+    journal.element.storage.isAsked = journal.element.storage.request != nil
     return journal.element.storage.request
   }
 
@@ -48,7 +49,8 @@ extension Session {
   @inline(never)
   @_optimize(size)
   public mutating func storageDone(_ error: Int32, at now: Instant) throws(StorageError) {
-    guard isJournaled, journal.element.storage.request != nil else { return }
+    guard isJournaled, journal.element.storage.isAsked else { return }
+    journal.element.storage.isAsked = false
     journal.element.storage.request = nil
     switch journal.element.storage.step {
     case .writing(let part):

@@ -93,6 +93,31 @@ public struct SessionOptions: ~Copyable, ~Escapable {
     return connect.cleanStart && !beginsNewSession ? receiveMaximum : 65_535
   }
 
+  // MARK: With a journal
+
+  /// Messages that are stored without properties may be taken up by a process that begins with 5.0: the next one, after a
+  /// fallback, or the next version of the program.
+  private var growsWhenRestored: Bool {
+    journalBatchBytes > 0 && (allowsFallback || !connect.version.hasProperties)
+  }
+
+  /// How many bytes all messages may have together.
+  public var outboxByteLimit: Int {
+    outboxBytes
+      &- (growsWhenRestored ? JournalLimits.reserve(messages: outboxMessages, bytes: outboxBytes) : 0)
+  }
+
+  public var urgentByteLimit: Int {
+    urgentBytes
+      &- (growsWhenRestored ? JournalLimits.reserve(messages: urgentMessages, bytes: urgentBytes) : 0)
+  }
+
+  /// The largest packet that the journal has room for; 0: there is no journal.
+  public var largestStored: Int {
+    guard journalBatchBytes > 0 else { return 0 }
+    return JournalLimits.largestMessage(batchBytes: journalBatchBytes, grows: growsWhenRestored)
+  }
+
   /// Returns whether CONNECT may be sent with a version, which has to support what CONNECT has.
   borrowing func speaks(_ version: ProtocolVersion) -> Bool {
     if version == connect.version { return true }

@@ -214,7 +214,9 @@ enum Limits {
   static var commitBytes: Int { 262_144 }
   static func messageBytes(isStored: Bool) -> Int {
     let most = Int(truncatingIfNeeded: outboxBytes)
-    return isStored ? min(most, JournalLimits.largestPacket(batchBytes: commitBytes)) : most
+    guard isStored else { return most }
+    let reserve = JournalLimits.reserve(messages: Int(truncatingIfNeeded: outboxMessages), bytes: most)
+    return min(most &- reserve, JournalLimits.largestMessage(batchBytes: commitBytes, grows: true))
   }
   /// The file of a journal is twice as large as the outbox.
   static var hasJournals: Bool { shim_has_journals() }

@@ -8,6 +8,22 @@ public enum JournalLimits {
     room(batchBytes) &- Record.headerSize &- JournalRecord.MessageHeader.size
   }
 
+  /// The largest packet that is accepted. `grows`: it also has to fit as a later process may have it.
+  @_optimize(size)
+  public static func largestMessage(batchBytes: Int, grows: Bool) -> Int {
+    largestPacket(batchBytes: batchBytes) &- (grows ? growth : 0)
+  }
+
+  /// A message of an older version has a Property Length of 0 in 5.0, and may need another byte of Remaining Length.
+  private static var growth: Int { 2 }
+
+  /// How many bytes an outbox keeps free where messages may have an older version than the next process begins with. No
+  /// message has less than 7 bytes.
+  @_optimize(size)
+  public static func reserve(messages: Int, bytes: Int) -> Int {
+    min(growth &* messages, (bytes &+ 8) / 9 &* growth)
+  }
+
   /// How many identifiers of received messages fit, beside numbers for so many.
   @_optimize(size)
   public static func largestList(batchBytes: Int, numbers: Int) -> Int {

@@ -1,3 +1,4 @@
+import MQTTWire
 import Storage
 
 /// Where the parts of a journal are in the caller's block. A build without journals has no plan for them
@@ -33,6 +34,8 @@ import Storage
     let isStrict: Bool
     let tellsStored: Bool
     let largestPacket: Int
+    let reserve: Int
+    let urgentReserve: Int
 
     @inline(never)
     @_optimize(size)
@@ -47,13 +50,17 @@ import Storage
       delay = options.journalDelay
       isStrict = options.journalIsStrict
       tellsStored = options.journalTellsStored
-      largestPacket = JournalLimits.largestPacket(batchBytes: options.journalBatchBytes)
+      largestPacket = options.largestStored
+      reserve = options.outboxBytes &- options.outboxByteLimit
+      urgentReserve = options.urgentBytes &- options.urgentByteLimit
     }
 
     @inline(never)
     @_optimize(size)
     func stored(in block: borrowing Arena, isUrgent: Bool) -> JournalSlot<StoredMessages> {
-      StoredMessages.slot(isUrgent ? urgent : stored, in: block, largestPacket: largestPacket)
+      StoredMessages.slot(
+        isUrgent ? urgent : stored, in: block, largestPacket: largestPacket,
+        reserve: isUrgent ? urgentReserve : reserve)
     }
 
     @inline(never)

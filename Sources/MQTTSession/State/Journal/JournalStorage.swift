@@ -23,6 +23,8 @@ struct JournalStorage: BitwiseCopyable {
   private(set) var step = Step.reading(0)
   /// What was asked for, and is not done yet.
   var request: StorageRequest? = .read(block: 0, count: 1, offset: 0)
+  /// The application was told of it.
+  var isAsked = false
   /// There is nothing where the superblock should be.
   var isBlank = true
   var wallClock: UInt32 = 0
@@ -45,6 +47,7 @@ struct JournalStorage: BitwiseCopyable {
   mutating func begin(_ step: Step, _ request: StorageRequest) {
     self.step = step
     self.request = request
+    isAsked = false
   }
 }
 

@@ -80,7 +80,7 @@ extension SessionJournal {
     _ record: Record, _ kind: JournalRecord.Kind, _ messages: inout StoredMessages, _ place: UInt32
   ) -> Bool {
     let entry = Int(record.subject)
-    guard entry < messages.capacity else { return false }
+    guard entry < messages.capacity else { return kind != .message }
     let body = commit.blocks.bytes.extracting(record.body.range)
     let identifier =
       kind == .bound || kind == .released ? body.count == 2 ? body.littleEndian16(at: 0) : 0 : 0

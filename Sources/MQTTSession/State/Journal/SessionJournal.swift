@@ -111,7 +111,9 @@ struct SessionJournal: ~Copyable {
   /// last such commit was durable.
   var tellingPosition = Counter()
   var durablePosition = Counter()
-  /// How many commits were durable that had all that was new.
+  /// How many commits were durable.
+  var durableCommits: UInt32 = 0
+  /// How many of them had all that was new.
   var wholeCommits: UInt32 = 0
   /// While an earlier process' journal is taken up.
   var recovery: Recovery? = nil

@@ -94,23 +94,27 @@ struct StoredMessages: ~Copyable {
   var newBytes = 0
   /// The largest packet that a commit has room for.
   private let largestPacket: Int
+  /// How many bytes of the outbox stay free for what messages grow by when a process takes them up that speaks 5.0.
+  let reserve: Int
   /// Without a journal that works nothing is accepted.
   var isRefusing = false
 
   @_optimize(size)
-  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int) {
+  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int, reserve: Int) {
     self.entries = entries
     self.numbers = numbers
     self.largestPacket = largestPacket
+    self.reserve = reserve
   }
 
   @_optimize(size)
   static func slot(
-    _ plan: Plan, in block: borrowing Arena, largestPacket: Int
+    _ plan: Plan, in block: borrowing Arena, largestPacket: Int, reserve: Int
   ) -> OptionalSlot<StoredMessages> {
     OptionalSlot(plan.slot, in: block) {
       StoredMessages(
-        entries: block.table(plan.entries), numbers: block.table(plan.numbers), largestPacket: largestPacket)
+        entries: block.table(plan.entries), numbers: block.table(plan.numbers), largestPacket: largestPacket,
+        reserve: reserve)
     }
   }
 
@@ -162,6 +166,8 @@ struct StoredMessages: ~Copyable {
   /// before what the journal has.
   @_optimize(size)
   mutating func rewrite(_ entry: Int) {
+    // It counts as one more; its place among the others stays.
+    lastSerial.increment()
     entries[entry].isOutdated = true
     change(entry)
   }

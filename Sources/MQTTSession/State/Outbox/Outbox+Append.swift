@@ -158,13 +158,13 @@ extension Outbox {
   /// there is none.
   @inline(never)
   private mutating func findRoom(_ size: Int, _ flags: MessageFlags) -> SessionError? {
-    guard size <= bytes.capacity else { return .tooLarge }
+    guard size <= byteLimit else { return .tooLarge }
     if isJournaled, flags.isAcknowledged, !flags.contains(.isUnstored),
       let refusal = stored.element.refusal(of: size)
     {
       return refusal
     }
-    guard let offset = room(for: size), ensureDescriptor() else {
+    guard openBytes &+ size <= byteLimit, let offset = room(for: size), ensureDescriptor() else {
       isStarved = true
       return .full
     }
@@ -172,6 +172,9 @@ extension Outbox {
     bytes.open(at: offset, head: oldestOffset)
     return nil
   }
+
+  /// How many bytes all messages may have together.
+  var byteLimit: Int { isJournaled ? bytes.capacity &- stored.element.reserve : bytes.capacity }
 
   /// Returns an offset at which `size` bytes fit in one piece.
   func room(for size: Int) -> Int? { bytes.room(for: size, head: oldestOffset) }

@@ -234,8 +234,10 @@ extension Outbox {
       let change = stored.element[entry]
       guard isDurable, change.state != .ended, change.state != .free else { continue }
       let slot = Int(change.slot)
-      // What has taken its place meanwhile is not in the journal yet.
-      if change.toldState != .queued, !change.isOutdated { descriptors[slot].flags.set(.mayLeave, true) }
+      // What has taken its place meanwhile is not in the journal yet, nor that it has no identifier any more.
+      if change.toldState != .queued, change.state != .queued, !change.isOutdated {
+        descriptors[slot].flags.set(.mayLeave, true)
+      }
       if change.toldState == .released, descriptors[slot].state == .pubrelSent {
         descriptors[slot].flags.set(.needsPubrel, true)
         pubrelSlot = descriptors.head

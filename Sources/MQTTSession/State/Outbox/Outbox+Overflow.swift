@@ -50,9 +50,8 @@ extension Outbox {
     while true {
       let needsDescriptor = !hasDescriptor
       if !needsDescriptor {
-        if room(for: size) != nil { return true }
-        if size <= bytes.capacity &- openBytes {
-          pack()
+        if size <= byteLimit &- openBytes {
+          if room(for: size) == nil { pack() }
           return true
         }
       }
@@ -67,7 +66,7 @@ extension Outbox {
   @inline(never)
   func canMakeRoom(for size: Int) -> Bool {
     guard hasDescriptor || hasQuietExpendable else { return false }
-    return size <= bytes.capacity &- openBytes &+ expendableBytes
+    return size <= byteLimit &- openBytes &+ expendableBytes
   }
 
   private mutating func drop(_ slot: Int, _ result: DeliveryResult) {
@@ -155,7 +154,10 @@ extension Outbox {
   ) throws(SessionError) -> Bool {
     guard var slot = waiting(publish.topic)?.newest else { return false }
     let flags = publish.flags(options)
-    if isJournaled, !mayReplace(slot, by: flags) { return false }
+    if isJournaled {
+      guard mayReplace(slot, by: flags) else { return false }
+      if flags.isAcknowledged, !flags.contains(.isUnstored), stored.element.isRefusing { throw .journal }
+    }
     let size = try checkedSize(publish, flags, isOutside: false, version: version, limits: limits)
     let message = descriptors[slot]
     let needsCompletion = !message.flags.contains(.isQuiet)

@@ -11,11 +11,11 @@ extension Outbox {
   ) -> Bool {
     if endsAtOnce { return hasDescriptor }
     let room = roomNeeded(message, options, version: version, limits: limits)
-    guard room <= bytes.capacity else { return false }
+    guard room <= byteLimit else { return false }
     if isJournaled, message.qos != .atMostOnce, !options.isUnstored, stored.element.refusal(of: room) != nil {
       return false
     }
-    if hasDescriptor, self.room(for: room) != nil { return true }
+    if hasDescriptor, openBytes &+ room <= byteLimit, self.room(for: room) != nil { return true }
     return options.overflow != .refuse && canMakeRoom(for: room)
   }
 
