@@ -32,7 +32,9 @@ extension Session {
   /// durable.
   @_optimize(size)
   public mutating func hurryJournal() -> JournalTarget {
-    guard isJournaled, !isJournalCurrent else { return JournalTarget() }
+    guard isJournaled else { return JournalTarget() }
+    if !journal.element.space.isWriting { lookForNews() }
+    guard !isJournalCurrent else { return JournalTarget() }
     journal.element.isHurried = true
     var target = JournalTarget(commits: nextWholeCommit)
     // Where each message has a number, and there is one queue, it is known up to which all are durable.
@@ -91,8 +93,7 @@ extension Session {
     guard isJournaled, journal.element.isOpen, !journal.element.space.isWriting else { return false }
     // What is left of a message's time is written down.
     if state.earliestExpiry != nil { state.expiry.advance(to: now) }
-    considerNewMessages()
-    if connection.isUp { bindNext() }
+    lookForNews()
     guard hasNews else { return nothingIsNew() }
     let since = journal.element.waitingSince ?? now
     journal.element.waitingSince = since
@@ -297,6 +298,12 @@ extension Session {
   var hasInboundNews: Bool {
     state.inbox.awaitingPubrel.changes != journal.element.inboundVersion
       || journal.element.numbers.changes != journal.element.numbersVersion
+  }
+
+  @_optimize(size)
+  private mutating func lookForNews() {
+    considerNewMessages()
+    if connection.isUp { bindNext() }
   }
 
   @_optimize(size)

@@ -268,6 +268,7 @@ void process_ended(void) {
     world.taken = 0;
     for (int message = 0; message < world.published; message++) {
         if (!world.stored[message] || world.told[message] || world.delivered[message]) world.in_doubt[message] = 1;
+        if (world.ever_sent[message] && world.forgets) world.in_doubt[message] = 1; /* SMQ_ERR_SESSION_LOST */
         world.survivor[message] = 1;
         world.position[message] = world.stored[message] = 0;
     }

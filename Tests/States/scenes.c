@@ -131,6 +131,8 @@ const struct scene scenes[] = {
       V5, .sends = { Q2 }, .gets = { Q2 }, .crashes = 1 },
     { "crash-forget", "the process ends, and the server loses the session", USUAL, 24,
       .sends = { Q2, Q1 }, .crashes = 1, .forgets = 1 },
+    { "crash-forget-cut", "QoS 2; the link breaks, the server loses the session, the process ends", USUAL, 24,
+      .sends = { Q2 }, .crashes = 1, .cuts = 1, .forgets = 1 },
     { "crash-forget-get", "the process ends, the server loses the session: QoS 2 with the same identifier", USUAL, 24,
       .gets = { Q2, Q2 }, .server_sends = 1, .crashes = 1, .forgets = 1 },
     { "crash-fail", "QoS 2; the process ends, and a sync fails", USUAL, 24,
@@ -141,12 +143,8 @@ const struct scene scenes[] = {
       .sends = { Q2, Q2 | URGENT }, .crashes = 1 },
 
     /* ---- By hand */
-    { "crash-222", "QoS 2 three times; the process ends, and the link breaks", LARGE, 27,
-      .sends = { Q2, Q2, Q2 }, .in_flight_maximum = 1, .crashes = 1, .cuts = 1 },
     { "crash-number-2", "the numbers of two of QoS 2; the process ends", LARGE, 27,
       .gets = { Q2, Q2 }, .holds = 1, .numbers = 1, .crashes = 1 },
-    { "crash-both-large", "QoS 2 in both directions; the process ends twice, a sync fails, and the link breaks", LARGE, 28,
-      .sends = { Q2 }, .gets = { Q2 }, .crashes = 2, .failures = 1, .cuts = 1 },
     { "publish-2121", "QoS 2, 1, 2 and 1, two cuts", LARGE, 25,
       .sends = { Q2, Q1, Q2, Q1 }, .cuts = 2 },
     { "publish-212", "QoS 2, 1 and 2, three cuts", LARGE, 24,

@@ -131,6 +131,8 @@ int commit_fails(int how) {
 /* What was on its way to the server has arrived or not; what the client was about to write, too. */
 int crash(int how) {
     if (world.crashes >= scene->crashes) return 0;
+    /* The server does not keep a session that the journal has not heard of: no client could know it from the old one. */
+    if (world.forgets && smq_sync(engine(), 0) != 1) server_forgets();
     int commit = how & 3, arrives = how & ARRIVES;
     if (commit != LOST && !world.writes) return 0;
     if (arrives && (world.link != LINK_OPEN || world.up_whole == 0)) return 0;
