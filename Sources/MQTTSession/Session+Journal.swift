@@ -154,6 +154,8 @@ extension Session {
       journal.element.failedCommits &+= 1
       journal.element.lastError = error
       journal.element.news.failed(error)
+      // It has not told the old session's end, nor has it told anything else.
+      journal.element.holdsUntil = nextWholeCommit
       if journal.element.isStrict { refuse(true) }
       return pause(at: now)
     }
@@ -165,6 +167,7 @@ extension Session {
       let left = Int32(truncatingIfNeeded: journal.element.holdsUntil &- journal.element.wholeCommits)
       if left <= 0 { journal.element.holdsAll = false }
     }
+    if !hasNews { journal.element.holdsAll = false }
     if journal.element.tellsStored { journal.element.news.isStored = true }
     if journal.element.isComplete, journal.element.isHealing {
       journal.element.isHealing = false

@@ -84,8 +84,11 @@ int commit_begins(int unused) {
     (void)unused;
     smq_storage storage;
     if (world.writes) return 0;
+    int32_t due = smq_engine_next_timeout_ms(engine(), world.now);
     if (smq_sync(engine(), 0) < 0 && !world.failures) violation("smq_sync() refused"); /* without delay */
     if (!ask(&storage)) {
+        /* It has looked at what is new, and that is nothing. */
+        if (due == 0 && smq_engine_next_timeout_ms(engine(), world.now) != 0) return 1;
         if (!world.failures) return 0;
         /* After a failure it waits. */
         int32_t wait = smq_engine_next_timeout_ms(engine(), world.now);

@@ -26,7 +26,7 @@ import Testing
       self.slots = slots
       stored = StoredMessages(
         entries: memory.table(entries, of: StoredMessages.Entry.self),
-        numbers: memory.table(slots, of: UInt16.self), largestPacket: 1000)
+        numbers: memory.table(slots, of: UInt16.self), largestPacket: 1000, reserve: 0)
     }
 
     func add(_ slot: Int) -> Bool {
