@@ -3113,17 +3113,17 @@ enum {
  * one has come, before the client does anything about it.
  */
 typedef struct smq_packet {
-    uint32_t size;      /* sizeof(smq_packet) of the library */
-    uint32_t direction; /* SMQ_PACKET_SENT or SMQ_PACKET_RECEIVED */
-    uint32_t time_ms;   /* the monotonic clock, wrapping; with SMQ_OPTION_OWN_TRANSPORT the program's */
-    uint32_t type;      /* the MQTT Control Packet type (section 2.1.2): 1 CONNECT to 15 AUTH; 0: these bytes
+    uint32_t size;            /* sizeof(smq_packet) of the library */
+    uint32_t direction;       /* SMQ_PACKET_SENT or SMQ_PACKET_RECEIVED */
+    uint32_t time_ms;         /* the monotonic clock, wrapping; with SMQ_OPTION_OWN_TRANSPORT the program's */
+    uint32_t type;            /* the MQTT Control Packet type (section 2.1.2): 1 CONNECT to 15 AUTH; 0: these bytes
                            are no packet, and the connection ends because of them */
-    uint32_t length;    /* how many bytes the whole packet has */
+    uint32_t length;          /* how many bytes the whole packet has */
     uint32_t outbox_messages; /* messages in the outbox just before, urgent ones included; 0 in a trace */
-    uint32_t in_flight; /* those of them that were sent and are not acknowledged; 0 in a trace */
-    uint32_t reserved;  /* 0 */
-    smq_bytes data;     /* the beginning, at least the Fixed Header */
-    smq_bytes more;     /* what follows: the payload of smq_publish_reference(); otherwise empty */
+    uint32_t in_flight;       /* those of them that were sent and are not acknowledged; 0 in a trace */
+    uint32_t reserved;        /* 0 */
+    smq_bytes data;           /* the beginning, at least the Fixed Header */
+    smq_bytes more;           /* what follows: the payload of smq_publish_reference(); otherwise empty */
 } smq_packet;
 
 /*
@@ -3142,14 +3142,14 @@ enum {
 
 /* Who looks on. */
 typedef struct smq_observer {
-    uint32_t size;      /* sizeof(smq_observer) */
-    uint32_t flags;     /* SMQ_OBSERVE_…, added up */
-    smq_tap packet;     /* NULL: no packets */
-    smq_log log;        /* NULL: no log entries. See smq_set_log(), which this does not change */
-    int32_t log_level;  /* SMQ_LOG_OFF to SMQ_LOG_DEBUG, for log */
-    uint32_t reserved;  /* 0 */
-    void *user;         /* for both functions */
-    void *next;         /* the library's own; NULL before */
+    uint32_t size;     /* sizeof(smq_observer) */
+    uint32_t flags;    /* SMQ_OBSERVE_…, added up */
+    smq_tap packet;    /* NULL: no packets */
+    smq_log log;       /* NULL: no log entries. See smq_set_log(), which this does not change */
+    int32_t log_level; /* SMQ_LOG_OFF to SMQ_LOG_DEBUG, for log */
+    uint32_t reserved; /* 0 */
+    void *user;        /* for both functions */
+    void *next;        /* the library's own; NULL before */
 } smq_observer;
 
 /* A smq_observer with its size set. */

@@ -42,9 +42,10 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     session = Session(options.session, plan: plan.session, block: block, random: system.randomNumber())
     submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
     tap = PacketTap(
-      trace: OptionalSlot(plan.trace, in: block, if: Feature.hasTap) {
-        PacketTrace(region: block.region(plan.traceBytes), longest: options.tracePacketBytes)
-      })
+      trace: Feature.hasTap
+        ? OptionalSlot(plan.trace, in: block) {
+          PacketTrace(region: block.region(plan.traceBytes), longest: options.tracePacketBytes)
+        } : OptionalSlot())
     knowsAge = !options.driver.isCallerDriven
     if options.session.connect.isClientIDTemplate {
       session.fillClientID { UInt8(truncatingIfNeeded: system.randomNumber()) }
@@ -77,7 +78,11 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
     if Feature.hasTap, tap.isOn { receivedObserved(count, at: now) } else { session.received(count, at: now) }
   }
   public mutating func transmitted(_ count: Int, at now: Instant) {
-    if Feature.hasTap, tap.isOn { transmittedObserved(count, at: now) } else { session.transmitted(count, at: now) }
+    if Feature.hasTap, tap.isOn {
+      transmittedObserved(count, at: now)
+    } else {
+      session.transmitted(count, at: now)
+    }
   }
   public mutating func peerClosed() { session.peerClosed() }
   public mutating func probe(at now: Instant) { session.probe(at: now) }

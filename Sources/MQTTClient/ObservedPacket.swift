@@ -95,6 +95,8 @@ public struct ObservedPacket: ~Copyable, ~Escapable {
   }
 
   private static func cover(_ secret: ByteRange, in bytes: inout MutableSpan<UInt8>) {
-    for index in min(secret.offset, bytes.count)..<min(secret.end, bytes.count) { bytes[index] = UInt8(ascii: "*") }
+    for index in min(secret.offset, bytes.count)..<min(secret.end, bytes.count) {
+      bytes[index] = UInt8(ascii: "*")
+    }
   }
 }

@@ -64,7 +64,8 @@ public struct PacketTrace: ~Copyable {
       } else if head &- tail >= size {
         return
       } else {
-        head &+= TraceEntry.headerSize &+ TraceEntry(region.bytes(at: head, count: TraceEntry.headerSize)).captured
+        head &+=
+          TraceEntry.headerSize &+ TraceEntry(region.bytes(at: head, count: TraceEntry.headerSize)).captured
         count &-= 1
         if head == end { (head, end) = (0, region.count) }
       }

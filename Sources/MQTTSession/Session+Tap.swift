@@ -6,7 +6,8 @@ extension Session {
   @_optimize(size)
   public var isBetweenSentPackets: Bool {
     control.isEmpty && !state.outbox.isInsidePacket && !state.isInsideUrgent
-      && !state.subscribeQueue.isInsidePacket && !(connection.phase == .sendingConnect && connection.connectSent > 0)
+      && !state.subscribeQueue.isInsidePacket
+      && !(connection.phase == .sendingConnect && connection.connectSent > 0)
   }
 
   /// How full the outbox is.

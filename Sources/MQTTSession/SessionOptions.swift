@@ -102,19 +102,18 @@ public struct SessionOptions: ~Copyable, ~Escapable {
   }
 
   /// How many bytes all messages may have together.
-  public var outboxByteLimit: Int {
-    outboxBytes
-      &- (growsWhenRestored ? JournalLimits.reserve(messages: outboxMessages, bytes: outboxBytes) : 0)
-  }
+  public var outboxByteLimit: Int { limit(outboxBytes, messages: outboxMessages) }
+  public var urgentByteLimit: Int { limit(urgentBytes, messages: urgentMessages) }
 
-  public var urgentByteLimit: Int {
-    urgentBytes
-      &- (growsWhenRestored ? JournalLimits.reserve(messages: urgentMessages, bytes: urgentBytes) : 0)
+  @inline(__always)
+  private func limit(_ bytes: Int, messages: Int) -> Int {
+    guard Feature.hasJournal, growsWhenRestored else { return bytes }
+    return bytes &- JournalLimits.reserve(messages: messages, bytes: bytes)
   }
 
   /// The largest packet that the journal has room for; 0: there is no journal.
   public var largestStored: Int {
-    guard journalBatchBytes > 0 else { return 0 }
+    guard Feature.hasJournal, journalBatchBytes > 0 else { return 0 }
     return JournalLimits.largestMessage(batchBytes: journalBatchBytes, grows: growsWhenRestored)
   }
 

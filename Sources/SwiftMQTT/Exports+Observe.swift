@@ -17,7 +17,8 @@ public func smq_add_observer(
     let slot = try unsafe slot(client)
     try unsafe checkSize(observer, observer.pointee.size, known: MemoryLayout<smq_observer>.size)
     guard unsafe observer.pointee.reserved == 0 else { throw .structSize }
-    guard unsafe observer.pointee.flags & ~UInt32(SMQ_OBSERVE_SECRETS) == 0, unsafe observer.pointee.next == nil,
+    guard unsafe observer.pointee.flags & ~UInt32(SMQ_OBSERVE_SECRETS) == 0,
+      unsafe observer.pointee.next == nil,
       unsafe Int32(SMQ_LOG_OFF)...Int32(SMQ_LOG_DEBUG) ~= observer.pointee.log_level
     else { throw .option }
     guard unsafe slot.pointee.observers.add(observer) else { throw .state }
@@ -41,7 +42,9 @@ public func smq_remove_observer(
 }
 
 @c @implementation
-public func smq_trace_read(_ client: OpaquePointer?, _ tap: smq_tap?, _ user: UnsafeMutableRawPointer?) -> Int32 {
+public func smq_trace_read(_ client: OpaquePointer?, _ tap: smq_tap?, _ user: UnsafeMutableRawPointer?)
+  -> Int32
+{
   status { () throws(Status) in
     guard let tap = unsafe tap else { throw .null }
     let slot = try unsafe slot(client)

@@ -22,7 +22,11 @@ import Transports
       unsafe last = unsafe known
       unsafe observer = next(known)
     }
-    if let last = unsafe last { unsafe last.pointee.next = UnsafeMutableRawPointer(new) } else { unsafe first = unsafe new }
+    if let last = unsafe last {
+      unsafe last.pointee.next = UnsafeMutableRawPointer(new)
+    } else {
+      unsafe first = unsafe new
+    }
     return true
   }
 
@@ -36,7 +40,11 @@ import Transports
         unsafe observer = next(known)
         continue
       }
-      if let last = unsafe last { unsafe last.pointee.next = known.pointee.next } else { unsafe first = next(known) }
+      if let last = unsafe last {
+        unsafe last.pointee.next = known.pointee.next
+      } else {
+        unsafe first = next(known)
+      }
       unsafe known.pointee.next = nil
       return true
     }
@@ -119,10 +127,12 @@ private func tellAll(_ user: UnsafeMutableRawPointer?, _ parts: UnsafeRawPointer
 func tellOfTrace(_ reader: UnsafeMutableRawPointer?, _ parts: UnsafeRawPointer) {
   guard let reader = unsafe reader?.assumingMemoryBound(to: TraceReader.self).pointee else { return }
   // A trace has no secrets.
-  unsafe tell(parts.assumingMemoryBound(to: PacketParts.self).pointee, to: reader.tap, reader.user, showsSecrets: true)
+  unsafe tell(
+    parts.assumingMemoryBound(to: PacketParts.self).pointee, to: reader.tap, reader.user, showsSecrets: true)
 }
 
-private func tell(_ parts: PacketParts, to tap: smq_tap, _ user: UnsafeMutableRawPointer?, showsSecrets: Bool) {
+private func tell(_ parts: PacketParts, to tap: smq_tap, _ user: UnsafeMutableRawPointer?, showsSecrets: Bool)
+{
   guard unsafe !parts.secrets.areNone, !showsSecrets else {
     var packet = unsafe smq_packet(parts, data: parts.front, more: parts.payload)
     return unsafe tap(user, &packet)

@@ -46,7 +46,8 @@ final class Capture {
     let comment: Text = "outbox \(packet.outboxMessages), in flight \(packet.inFlight)"
     pending.packet(
       interface: client, microseconds: UInt64(wall.seconds) * 1_000_000 + UInt64(wall.nanoseconds) / 1000,
-      isSent: packet.isSent, connection: connection, length: packet.length, comment: comment.bytes, packet.data)
+      isSent: packet.isSent, connection: connection, length: packet.length, comment: comment.bytes,
+      packet.data)
     if pending.bytes.count >= 65_536 { flush() }
   }
 

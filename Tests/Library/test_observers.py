@@ -197,6 +197,7 @@ def test_several_observers_and_logs(mosquitto, clients):
     assert smq.library.smq_set_log(client.handle, smq.LOG_INFO, logger("own"), None) == smq.OK
     first, _ = client.observe(log=ctypes.cast(logger("first"), smq.ANY), log_level=smq.LOG_DEBUG)
     second, last = client.observe(log=ctypes.cast(logger("second"), smq.ANY), log_level=smq.LOG_INFO)
+    third, _ = client.observe()
     client.connect()
     client.wait_event(smq.EVENT_CONNECTED)
     assert first == second and len(first) == 2
@@ -207,7 +208,7 @@ def test_several_observers_and_logs(mosquitto, clients):
     order.clear()
     client.disconnect()
     client.wait_event(smq.EVENT_DISCONNECTED)
-    assert {name for name, _ in order} == {"first"} and len(second) == 2 and len(first) == 3
+    assert {name for name, _ in order} == {"first"} and len(second) == 2 and len(first) == len(third) == 3
 
 
 def test_wrong_calls(clients):
