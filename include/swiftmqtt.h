@@ -3116,8 +3116,8 @@ typedef struct smq_packet {
     uint32_t size;            /* sizeof(smq_packet) of the library */
     uint32_t direction;       /* SMQ_PACKET_SENT or SMQ_PACKET_RECEIVED */
     uint32_t time_ms;         /* the monotonic clock, wrapping; with SMQ_OPTION_OWN_TRANSPORT the program's */
-    uint32_t type;            /* the MQTT Control Packet type (section 2.1.2): 1 CONNECT to 15 AUTH; 0: these bytes
-                           are no packet, and the connection ends because of them */
+    uint32_t type;            /* the MQTT Control Packet type (section 2.1.2): 1 CONNECT to 15 AUTH; 0: these
+                                 bytes are no packet, and the connection ends because of them */
     uint32_t length;          /* how many bytes the whole packet has */
     uint32_t outbox_messages; /* messages in the outbox just before, urgent ones included; 0 in a trace */
     uint32_t in_flight;       /* those of them that were sent and are not acknowledged; 0 in a trace */
@@ -3137,7 +3137,8 @@ typedef void (*smq_tap)(void *user, const smq_packet *packet);
 
 /* smq_observer.flags */
 enum {
-    SMQ_OBSERVE_SECRETS = 1 /* passwords and Authentication Data are not covered, and packets with them are whole */
+    SMQ_OBSERVE_SECRETS = 1 /* passwords and Authentication Data are not covered, and packets with them are
+                               whole */
 };
 
 /* Who looks on. */

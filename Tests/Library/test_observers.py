@@ -80,8 +80,10 @@ def test_messages_larger_than_the_buffer(mosquitto, clients):
         pass
     got = [packet for packet in told if packet.type == PUBLISH_TYPE and not packet.sent]
     assert [packet.length for packet in got] == [2 + len("observed/large") + len(large) + 4, 2 + len("observed/stream") + len(large) + 4, 21]
-    assert all(packet.data == whole[: len(packet.data)] for packet, whole in zip(got, [p.data for p in told if p.sent and p.type == PUBLISH_TYPE]))
     sent = [packet for packet in told if packet.type == PUBLISH_TYPE and packet.sent]
+    for one, other in zip(got, sent):
+        both = min(len(one.data), len(other.data))
+        assert one.data[:both] == other.data[:both] and both > 10
     assert [packet.length for packet in sent] == [packet.length for packet in got]
     assert len(sent[0].data) == sent[0].length and len(sent[1].data) < 400
 
