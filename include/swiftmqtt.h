@@ -987,8 +987,8 @@ typedef struct smq_options {
      * storage. Not stored, so not possible with QoS 2 (SMQ_ERR_NOT_SUPPORTED): smq_publish_stream(),
      * smq_publish_reference() and smq_request(). Not stored either: QoS 0, subscriptions, and the payloads
      * of received messages, for which there is smq_hold(). Topic Aliases are used for QoS 0 alone. Unless the
-     * client speaks nothing but 5.0, two bytes for each of outbox_messages stay free in the outbox, at most two
-     * ninths of it, because a message of an older version grows when the next process speaks 5.0.
+     * client speaks nothing but 5.0, two bytes for each of outbox_messages stay free in the outbox, at most
+     * two ninths of it, because a message of an older version grows when the next process speaks 5.0.
      */
     smq_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
                                      with mode 0600 if it is not there, as PATH.new until it is whole. With

@@ -13,6 +13,8 @@ struct PacketFramer: BitwiseCopyable {
   private(set) var begun: UInt32 = 0
   /// Where packets begin is known.
   private(set) var isInStep = true
+  /// What came was no packet: nothing more is read of this connection.
+  private var isOver = false
 
   /// What is next is the first byte of a packet.
   mutating func begin() { self = PacketFramer() }
@@ -33,12 +35,13 @@ struct PacketFramer: BitwiseCopyable {
     _ count: Int, of bytes: Span<UInt8>, _ payload: Span<UInt8>, _ context: PacketContext,
     _ tell: (borrowing ObservedPacket) -> Void
   ) {
-    guard isInStep else { return }
+    guard isInStep, !isOver else { return }
     var offset = skip(count)
     while offset < count, offset < bytes.count {
       let packet = bytes.extracting(offset..<bytes.count)
       guard let header = try? FixedHeader(parsing: packet, version: context.version) else {
-        return loseStep()  // not to happen: the session encodes whole packets
+        isOver = true  // not to happen: the session encodes whole packets
+        return
       }
       let size = header.packetSize
       let front = packet.extracting(0..<min(size, packet.count))
@@ -57,7 +60,7 @@ struct PacketFramer: BitwiseCopyable {
     _ arrived: Int, of bytes: Span<UInt8>, capacity: Int, _ context: PacketContext,
     _ tell: (borrowing ObservedPacket) -> Void
   ) {
-    guard isInStep else { return }
+    guard isInStep, !isOver else { return }
     var offset = skip(arrived)
     while offset < bytes.count {
       let here = bytes.extracting(offset..<bytes.count)
@@ -67,9 +70,9 @@ struct PacketFramer: BitwiseCopyable {
         guard let parsed = try FixedHeader(parsing: here, version: context.version) else { return }
         header = parsed
       } catch {
-        // Nothing more will be read of this connection.
         tell(ObservedPacket(.received, notAPacket: here, context))
-        return loseStep()
+        isOver = true
+        return
       }
       let size = header.packetSize
       guard size <= here.count || size > capacity else { return }

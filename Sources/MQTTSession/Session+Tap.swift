@@ -29,7 +29,7 @@ extension Session {
   /// The last bytes that were received, and those behind them that `received` was not told yet.
   @_lifetime(borrow self)
   public borrowing func received(_ count: Int, and new: Int) -> Span<UInt8> {
-    receiver.bytes.extracting(receiver.end &- count..<receiver.end &+ new)
+    receiver.bytes.extracting(max(0, receiver.end &- count)..<receiver.end &+ new)
   }
 }
 

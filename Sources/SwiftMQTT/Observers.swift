@@ -13,6 +13,15 @@ import Transports
 
   private(set) var first: Link? = nil
 
+  /// They are the program's again, each by itself.
+  deinit {
+    var observer = unsafe first
+    while let known = unsafe observer {
+      unsafe observer = next(known)
+      unsafe known.pointee.next = nil
+    }
+  }
+
   /// Returns false if it is there.
   mutating func add(_ new: Link) -> Bool {
     var last: Link? = nil

@@ -144,7 +144,9 @@ def test_bytes_that_are_no_packet(broker, clients):
     told, _ = client.observe()
     client.connect()
     client.wait_event(smq.EVENT_DISCONNECTED)
-    assert [(packet.type, packet.data) for packet in told[1:3]] == [(2, b"\x20\x03\0\0\0"), (0, b"\xf0\xff\xff\xff\xff\xff")]
+    assert [(packet.type, packet.data) for packet in told[1:]] == [
+        (2, b"\x20\x03\0\0\0"), (0, b"\xf0\xff\xff\xff\xff\xff"), (14, b"\xe0\x01\x81")
+    ]
 
 
 def test_from_the_middle_of_a_connection_on(mosquitto, recorded, clients):
@@ -211,6 +213,16 @@ def test_several_observers_and_logs(mosquitto, clients):
     client.disconnect()
     client.wait_event(smq.EVENT_DISCONNECTED)
     assert {name for name, _ in order} == {"first"} and len(second) == 2 and len(first) == len(third) == 3
+
+
+def test_a_client_that_is_closed_gives_its_observers_back(clients):
+    for _ in range(2):
+        with smq.Client(url="mqtt://127.0.0.1:1") as client:
+            kept = [client.observe()[1] for _ in range(3)]
+            assert kept[0].next and kept[1].next and not kept[2].next
+        assert not any(observer.next for observer in kept)
+        with smq.Client(url="mqtt://127.0.0.1:1") as client:
+            assert smq.library.smq_add_observer(client.handle, ctypes.byref(kept[0])) == smq.OK
 
 
 def test_wrong_calls(clients):
