@@ -53,7 +53,8 @@
  *     -2xx  there is no room now      the call changed nothing; try again later
  *     -3xx  the server                an event: the connection is over, or a message was not accepted
  *     -4xx  the network               an event: the connection is over
- *     -5xx  the journal               the client was not made, or an event: what is new is not stored
+ *     -5xx  the journal               the client was not made, what is new is not stored (an event,
+ *                                     smq_sync()), or nothing changed (smq_publish())
  *
  * Only the call at fault returns errors of the ranges -1xx and -2xx. Errors of the ranges -3xx and -4xx
  * appear only in events: once for each attempt to connect, and in the completion of a message or a request.
@@ -521,7 +522,7 @@ enum {
 
 /*
  * smq_message.store: whether a message of QoS 1 is written to the journal. One of QoS 2 always is
- * (SMQ_ERR_OPTION with SMQ_STORE_NONE), one of QoS 0 never; without a journal it makes no difference.
+ * (SMQ_ERR_OPTION with SMQ_STORE_NONE), one of QoS 0 never; without a journal it makes no other difference.
  */
 enum {
     SMQ_STORE_DEFAULT = 0, /* it is, unless it is acknowledged within journal_delay_ms */
@@ -1058,7 +1059,8 @@ enum {
  *                           SMQ_OPTION_KEEP_SESSION; in 3.1.1 a password without a user name; the Will's
  *                           retain or quiet is neither 0 nor 1; a Will with properties or expiry_s before
  *                           5.0; an option of the journal without journal; journal without
- *                           SMQ_OPTION_KEEP_SESSION, with a path and SMQ_OPTION_OWN_TRANSPORT, with a zero
+ *                           SMQ_OPTION_KEEP_SESSION, with a '%' in client_id that is replaced, with a path
+ *                           and SMQ_OPTION_OWN_TRANSPORT, with a zero
  *                           byte, or with an unreleased_maximum that does not fit into journal_batch_bytes
  *   SMQ_ERR_PROPERTY        properties, or the Will's, are malformed, not allowed there, or set by another
  *                           field; Authentication Data without an Authentication Method
@@ -1481,7 +1483,9 @@ SMQ_API int32_t smq_websocket_request(smq_client *client, const smq_bytes *path,
  *   SMQ_ERR_TOPIC_NAME    the topic is empty, longer than 65,535 bytes or has '+' or '#'
  *   SMQ_ERR_UTF8          the topic is not well-formed UTF-8
  *   SMQ_ERR_TOO_LARGE     the packet is larger than the whole outbox, than the 268,435,455 bytes that MQTT
- *                         allows, or than the server's Maximum Packet Size
+ *                         allows, than the server's Maximum Packet Size, or than what a journal writes at
+ *                         once (journal_batch_bytes, less some 90 bytes)
+ *   SMQ_ERR_JOURNAL       SMQ_JOURNAL_STRICT, and the journal has failed
  *   SMQ_ERR_STATE         the client is disconnecting, or a smq_publish_reserve() is open
  *   SMQ_ERR_FULL          there is no room in the outbox now. SMQ_EVENT_ROOM reports when there is some
  *                         again; smq_client_stats() has the numbers

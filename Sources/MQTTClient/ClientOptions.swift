@@ -203,6 +203,8 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     // [MQTT-3.1.2-22] of 3.1.1
     guard version.hasProperties || !connect.hasPassword || connect.hasUserName else { throw .option }
     guard connect.clientIDSize <= UTF8EncodedString.maximumSize else { throw .option }
+    // A journal belongs to one Client Identifier.
+    guard journal == nil || !connect.isClientIDTemplate else { throw .option }
     // 3.1 allows 1 to 23 bytes, later versions leave it to the server.
     guard !version.isV31 || request.anyClientID || 1...23 ~= connect.clientIDSize else { throw .clientID }
     let body = connect.bodySize(for: version)

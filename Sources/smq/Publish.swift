@@ -89,6 +89,8 @@ private final class Publisher {
       let kept: Text = "what was not delivered is in \(arguments.journal.printable)"
       printError("smq pub", "\(cut.text); \(kept)")
     }
+    // Without a broker it is enough that all is stored; a broker that refuses is another thing.
+    if let cut, failure == nil, cut.status != 1, cut.status != 7 { return cut.status }
     if let failure {
       if !arguments.quiet || failure.isUsage { throw failure }
       return failure.status
@@ -148,6 +150,11 @@ private final class Publisher {
       } catch {
         guard hasJournal else { throw error }
         cut = error
+        guard !isFull else {
+          throw ExitError(
+            text:
+              "\(error.text); --journal \(arguments.journal.printable): there is no room for more messages")
+        }
       }
     default: break
     }

@@ -17,7 +17,7 @@ LARGE = {
     "smq_options_check": (10752, OPTIONS),
     "smq_client_size": (10752, OPTIONS),
     "smq_engine_storage_done": (4352, "what an earlier process has left is taken up"),
-    "smq_client_init": (12800, OPTIONS + ", and the thread of a journal"),
+    "smq_client_init": (12928, OPTIONS + ", and the thread of a journal"),
     "smq_connect": (2688, THREAD),
     "smq_wait": (3072, THREAD),
     "smq_service": (3072, THREAD),

@@ -97,12 +97,38 @@ static void receive_into(uint8_t size) {
     if (status == SMQ_OK) world.into_size = size * 4u;
 }
 
+/* What an observer was told of this connection, and what was sent: packets one behind the other. */
+static struct {
+    smq_observer observer;
+    uint64_t told, last, sent;
+} seen;
+
+static void tapped(void *user, const smq_packet *packet) {
+    (void)user;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < packet->data.size; i++) sum += ((const uint8_t *)packet->data.data)[i];
+    for (size_t i = 0; i < packet->more.size; i++) sum += ((const uint8_t *)packet->more.data)[i];
+    if (packet->length == 0 || packet->data.size + packet->more.size > packet->length)
+        broken("an observer is told more of a packet than there is (%u)", sum);
+    if (packet->direction != SMQ_PACKET_SENT) return;
+    seen.told += packet->length;
+    seen.last = packet->length;
+}
+
+static void check_what_was_seen(size_t size) {
+    seen.sent += size;
+    if (seen.told < seen.sent || seen.told - seen.last >= seen.sent)
+        broken("an observer was told %llu bytes of packets, the last of them %llu, of %llu that were sent",
+               (unsigned long long)seen.told, (unsigned long long)seen.last, (unsigned long long)seen.sent);
+}
+
 static void handle(const smq_event *event) {
     ledger_event(event);
     if (world.options.flags & SMQ_OPTION_HOLD) hold();
     switch (event->type) {
     case SMQ_EVENT_OPEN:
         server_connection_opened();
+        seen.told = seen.last = seen.sent = 0;
         if (smq_engine_opened(world.client, world.now) != SMQ_OK) broken("a connection that was wanted is not");
         break;
     case SMQ_EVENT_CREDENTIALS: {
@@ -174,6 +200,7 @@ static bool transmit(size_t at_most) {
     static uint8_t copy[LINK_BYTES];
     memcpy(copy, bytes, size);
     if (smq_engine_transmitted(world.client, size, world.now) != SMQ_OK) broken("smq_engine_transmitted");
+    check_what_was_seen(size);
     server_received(copy, size);
     return true;
 }
@@ -638,6 +665,7 @@ static smq_client *make_client(const uint8_t *choice) {
     if (choice[5] & 32) options.maximum_packet_bytes = SMQ_OFF;
     options.topic_alias_bytes = choice[5] & 64 ? 16 : 0;
     options.request_bytes = choice[5] & 128 ? 64 : 0;
+    options.trace_bytes = 512;
     world.options = options;
     world.block_size = smq_client_size(&options);
     if (world.block_size == 0 || world.block_size > sizeof block) return NULL;
@@ -646,6 +674,9 @@ static smq_client *make_client(const uint8_t *choice) {
     memset(block, 0xA5, world.block_size);
     if (smq_client_init(block, world.block_size, &options, &client) != SMQ_OK)
         broken("a client that has a size cannot be made");
+    seen.observer = (smq_observer)SMQ_OBSERVER_INIT;
+    seen.observer.packet = tapped;
+    if (smq_add_observer(client, &seen.observer) != SMQ_OK) broken("smq_add_observer");
     return client;
 }
 

@@ -256,3 +256,10 @@ def test_a_loop_of_the_program(tmp_path: Path, qos: int):
             while client.take():
                 pass
             assert time.monotonic() < end
+
+
+def test_a_client_id_that_differs_each_time(tmp_path: Path):
+    with pytest.raises(ValueError, match="SMQ_ERR_OPTION"):
+        smq.Client(**{**kept(tmp_path / "j"), "client_id": "board-%"})
+    flags = smq.OPTION_KEEP_SESSION | smq.OPTION_CLIENT_ID_AS_IS
+    smq.Client(**{**kept(tmp_path / "j"), "client_id": "board-%", "flags": flags}).close()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import swiftmqtt
+from Support.journal import Journal
 from Support.servers import Mosquitto, free_port
 from swiftmqtt import JournalError, JournalFlag, JournalNews, Status
 from swiftmqtt.aio import Client as AsyncClient
@@ -135,3 +136,24 @@ def test_asyncio(server: Mosquitto, tmp_path: Path, level: str) -> None:
 
     asyncio.run(store())
     assert asyncio.run(send()) == "kept"
+
+
+def test_cookies_of_two_processes_differ(tmp_path: Path) -> None:
+    """The end of a message of the first one is not taken for that of another."""
+    for _ in range(2):
+        with contextlib.closing(swiftmqtt.Client(nowhere(), **options(tmp_path))) as client:
+            client.publish("a", "x", qos=1)
+            client.sync(10)
+    cookies = [message.cookie for message in Journal((tmp_path / "out.journal").read_bytes()).waiting()]
+    assert len(set(cookies)) == 2
+
+
+def test_what_an_earlier_process_left_and_failed(start_mosquitto, tmp_path: Path, level: str) -> None:
+    """The end of a block says so, as for its own messages."""
+    with contextlib.closing(swiftmqtt.Client(nowhere(), protocol=5, **options(tmp_path))) as client:
+        client.publish(level, "x", qos=1)
+        client.sync(10)
+    server = start_mosquitto(max_qos="0")
+    with pytest.raises(swiftmqtt.UndeliveredError, match="of an earlier process"):
+        with swiftmqtt.Client(f"mqtt://127.0.0.1:{server.port}", protocol=5, **options(tmp_path)):
+            pass

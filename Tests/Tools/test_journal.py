@@ -18,7 +18,7 @@ import pytest
 from Support.codec import PUBCOMP, PUBLISH, PUBREL
 from Support.hostile import crc32c, mutated
 from Support.journal import BLOCK, HEADER, Journal
-from Support.scripted_broker import Broker, Script, nothing
+from Support.scripted_broker import CONNECT, Broker, Script, nothing, refuse
 from Support.servers import Mosquitto, free_port
 
 from .test_terminal import on_terminal
@@ -106,6 +106,28 @@ def test_in_use(tmp_path: Path):
     assert b"another process, or another client, has the journal open" in result.stderr
     process.kill()
     process.communicate()
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+@pytest.mark.parametrize("version, code", [(311, 5), (5, 135)])
+def test_a_broker_that_refuses(tmp_path: Path, version: int, code: int, quiet: list[str]):
+    """It is stored; and the exit status says what is wrong, as without a journal."""
+    broker = Broker(later=Script(at={CONNECT: refuse(code)}))
+    try:
+        where = ["-h", "127.0.0.1", "-p", broker.port, "-V", version]
+        result = pub(tmp_path / "j", *where, "-t", "a", "-m", "x", "-q", 1, *quiet)
+    finally:
+        broker.close()
+    assert result.returncode == code and bool(result.stderr) == (not quiet)
+    assert smq("journal", tmp_path / "j").stdout.count(b" new ") == 1
+
+
+def test_more_than_there_is_room_for(tmp_path: Path):
+    """Without a broker it ends, too, and says so; what was stored stays."""
+    lines = b"".join(b"%d\n" % number for number in range(5000))
+    result = pub(tmp_path / "j", "-h", "127.0.0.1", "-p", free_port(), "-t", "a", "-l", "-q", 1, stdin=lines)
+    assert result.returncode == 1 and b"there is no room for more messages" in result.stderr
+    assert len(json.loads(smq("journal", tmp_path / "j", "--json").stdout)["messages"]) == 4096
 
 
 # ---- smq journal

@@ -304,6 +304,8 @@ class BaseClient(Calls):
     ) -> None:
         """A message has, as its source has, if it raised something."""
         failed.__cause__ = raised[0] if raised else None
+        if topic is None and finish is None and self._has_journal:
+            topic = "(of an earlier process)"
         if topic is not None and failed.status not in _AS_ASKED:
             self._failures.note(failed, topic)
         if finish:

@@ -106,7 +106,9 @@ class Core:
         self._pending: dict[int, Finish] = {}
         self._topics: dict[int, str] = {}  # of those of these that are messages
         self._failures = Failures()
-        self._cookies = itertools.count(1)
+        # With a journal, messages of an earlier process end, too, with the cookies that they had.
+        self._has_journal = bool(options.get("journal"))
+        self._cookies = itertools.count(1 + (int.from_bytes(os.urandom(7), "big") if self._has_journal else 0))
         self._streams: dict[int, Any] = {}
         self._arriving: bytearray | None = None  # a message that comes in parts
         self._waiting_messages: deque[Message] = deque()
