@@ -143,13 +143,6 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         client(lambda client: library.smq_sync(client.handle, 0)),
         client(lambda client: library.smq_journal_state(client.handle, ctypes.byref(smq.JournalInfo()))),
     ],
-    "TAP": [
-        options(trace_bytes=1024),
-        client(lambda client: library.smq_add_observer(client.handle, ctypes.byref(smq.Observer()))),
-        client(lambda client: library.smq_remove_observer(client.handle, ctypes.byref(smq.Observer()))),
-        client(lambda client: library.smq_trace_read(client.handle, 1, None)),
-        client(lambda client: library.smq_trace_clear(client.handle)),
-    ],
     "PARTS": [
         flag("PARTS"),
         client(lambda client: client.receive_into((ctypes.c_char * 10)())),
@@ -180,6 +173,13 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         client(lambda client: client.addresses(1, "127.0.0.1")),
     ],
     "LOG": [client(lambda client: library.smq_set_log(client.handle, 3, smq.LOG(lambda *_: None), None))],
+    "TAP": [
+        options(trace_bytes=1024),
+        client(lambda client: library.smq_add_observer(client.handle, ctypes.byref(smq.Observer()))),
+        client(lambda client: library.smq_remove_observer(client.handle, ctypes.byref(smq.Observer()))),
+        client(lambda client: library.smq_trace_read(client.handle, 1, None)),
+        client(lambda client: library.smq_trace_clear(client.handle)),
+    ],
     "ENGINE": [
         flag("OWN_TRANSPORT"),
         engine("opened", 0),
