@@ -46,7 +46,11 @@ import Testing
       stored.ended(stored.entry(of: slot))
     }
 
-    func rewrite(_ slot: Int) { stored.rewrite(stored.entry(of: slot)) }
+    /// It counts as one more message.
+    func rewrite(_ slot: Int) {
+      stored.rewrite(stored.entry(of: slot))
+      nextSerial += 1
+    }
 
     func move(_ slot: Int, to target: Int) {
       live[target] = live.removeValue(forKey: slot)
