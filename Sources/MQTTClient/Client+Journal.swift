@@ -86,7 +86,10 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   public mutating func syncJournal(timeout: Int32) -> JournalSync {
     guard engine.hasJournal else { return .stored }
     // What other threads submitted before, as far as the outbox has room: each round takes some of it.
-    for _ in 0..<Self.rounds where engine.hasWork(at: time) { engine.takeWork(at: time) }
+    for _ in 0..<Self.rounds {
+      guard engine.hasWork(at: time) else { break }
+      engine.takeWork(at: time)
+    }
     _ = engine.session.journalPosition()  // looks at what is new
     let target = engine.session.hurryJournal()
     // Its application writes the journal, and is told to by the next request.

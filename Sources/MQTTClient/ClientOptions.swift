@@ -261,26 +261,6 @@ public struct ClientOptions: ~Copyable, ~Escapable {
   }
 }
 
-/// A journal, but for the path of its file.
-public struct JournalOptions: BitwiseCopyable {
-  let batchBytes: Int
-  let delay: UInt32
-  let isStrict: Bool
-  let tellsStored: Bool
-  /// Of so many received messages at a time.
-  let numbers: Int
-  /// How many blocks the ring needs at least, and how many it is to have.
-  public let leastBlocks: UInt32
-  public let blocks: UInt32
-  /// A file that has more than it needs stays as it is, because no size was asked for.
-  let keepsSize: Bool
-  /// A thread writes it; else whatever lets the driver go on waits for the disk.
-  public let hasThread: Bool
-
-  /// Whether a file whose ring has so many blocks is to stay as it is.
-  func wants(_ count: UInt32) -> Bool { keepsSize ? count >= leastBlocks : count == blocks }
-}
-
 /// Checks many numbers and throws once: a throwing call for each takes 30 KB of code.
 private struct NumberCheck {
   private(set) var areValid = true
@@ -346,27 +326,5 @@ private struct NumberCheck {
     guard text.count <= BlockFile.longestPath else { return false }
     for index in text.indices where text[index] == 0 { return false }
     return true
-  }
-}
-
-/// Where a client's parts lie in the caller's block.
-public struct ClientPlan: ~Copyable {
-  let session: SessionPlan
-  public let submissions: MPSCQueue<Submission>.Plan
-  let driver: DriverPlan
-  let layers: LayerPlan
-  let trace: ArenaSlice<PacketTrace>
-  let traceBytes: ArenaSlice<UInt8>
-
-  @inline(never)
-  public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
-    // What every client uses comes first, and the large buffers last: those that are not used take no memory, and the
-    // others share its pages.
-    driver = DriverPlan(options.driver, in: &plan)
-    session = SessionPlan(options.session, in: &plan)
-    layers = LayerPlan(options.layers, in: &plan)
-    submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
-    trace = plan.reserve(min(options.traceBytes, 1), of: PacketTrace.self)
-    traceBytes = plan.reserve(options.traceBytes, of: UInt8.self)
   }
 }

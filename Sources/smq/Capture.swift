@@ -1,10 +1,13 @@
 import CSwiftMQTT
+import CTool
 
 /// The file of --capture: each packet that goes over the connections of this run. If it has a largest size, what is
 /// older goes to FILE.1 when the file has grown to half of that.
 final class Capture {
   private let path: [UInt8]
   private let largest: Int64?
+  /// Not a pipe, which keeps nothing, and is no place to begin anew.
+  private let isFile: Bool
   private var descriptor: Int32
   private var size: Int64 = 0
   private var pending = PcapNG()
@@ -19,6 +22,7 @@ final class Capture {
     self.largest = largest
     descriptor = System.create(path)
     guard descriptor >= 0 else { throw Self.refused(path, -descriptor) }
+    isFile = System.state(descriptor).size >= 0
     begin()
   }
 
@@ -41,6 +45,7 @@ final class Capture {
   }
 
   func write(_ packet: ObservedPacket, of client: UInt32) {
+    guard error == 0 else { return }
     if packet.type == 1 { connection &+= 1 }
     let wall = System.wall
     let comment: Text = "outbox \(packet.outboxMessages), in flight \(packet.inFlight)"
@@ -56,7 +61,7 @@ final class Capture {
     error = System.write(descriptor, pending.bytes)
     size += Int64(pending.bytes.count)
     pending = PcapNG()
-    if let largest, size >= largest / 2 { turn() }
+    if let largest, isFile, size >= largest / 2 { turn() }
   }
 
   /// Throws if something could not be written.

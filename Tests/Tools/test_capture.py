@@ -120,9 +120,11 @@ def test_a_pipe(broker: Mosquitto, tmp_path: Path):
     os.mkfifo(fifo)
     reader = threading.Thread(target=lambda: found.append(fifo.read_bytes()))
     reader.start()
-    assert smq("pub", *broker.address, "-t", "a", "-m", "x", "--capture", fifo).returncode == 0
+    more = ["-l", "--capture", fifo, "--capture-size", 4096]  # a pipe has no size to keep to
+    assert smq("pub", *broker.address, "-t", "a", *more, stdin=b"x" * 4000 + b"\nx\n").returncode == 0
     reader.join(10)
-    assert [kind for kind, _ in blocks(found[0])] == [0x0A0D0D0A, 1, 6, 6, 6, 6]
+    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
+    assert [kind for kind, _ in blocks(found[0])] == [0x0A0D0D0A, 1, 6, 6, 6, 6, 6]
 
 
 def test_each_packet_is_there_at_once(broker: Mosquitto, tmp_path: Path):
