@@ -46,12 +46,15 @@ let package = Package(
     .target(name: "CTool", dependencies: ["CPlatform", "CSwiftMQTT"], cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
     module("Journal", "Storage"),
+    module("Capture", "Storage"),
     module("MQTTWire", "Storage"),
     module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Platform", "Transports"),
-    module("MQTTClient", "Storage", "Journal", "MQTTSession", "MQTTWire", "Platform", "Transports", "Driver"),
+    module(
+      "MQTTClient", "Storage", "Journal", "Capture", "MQTTSession", "MQTTWire", "Platform", "Transports",
+      "Driver"),
     module(
       "SwiftMQTT", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform", "Driver",
       "Transports"),
@@ -60,7 +63,8 @@ let package = Package(
       "MQTTWire", "Platform", "Transports", "Driver"),
     // In the language mode that swiftc has unless it is told: the program is one thread.
     .target(
-      name: "smq", dependencies: ["CSwiftMQTT", "CTool", "CPlatform", "Storage", "Journal", "MQTTWire"],
+      name: "smq",
+      dependencies: ["CSwiftMQTT", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"],
       exclude: ["smq.bash"], swiftSettings: settings + [.swiftLanguageMode(.v5)]),
 
     support("TestSupport", "MQTTWire", "Storage"),

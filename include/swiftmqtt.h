@@ -164,6 +164,7 @@ enum {
     SMQ_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
     SMQ_ERR_OFFLINE = -203,       /* SMQ_OPTION_QOS_0_CONNECTED is set, and there is no connection */
     SMQ_ERR_NO_THREAD = -204,     /* the system cannot create the thread: see smq_runner.os_error */
+    SMQ_ERR_INSPECT = -205,       /* the socket of smq_options.inspect cannot be made: see errno */
 
     /* The server. */
     SMQ_ERR_MALFORMED = -301,         /* it sent a packet that cannot be parsed (section 4.13) */
@@ -1016,6 +1017,23 @@ typedef struct smq_options {
                                     bytes and what is kept of it */
     uint32_t trace_packet_bytes; /* how much is kept of a packet, from its beginning: 1 to a quarter of
                                     trace_bytes; 0: 256, or that quarter if it is less. Without a trace 0 */
+
+    /*
+     * The inspection socket: programs such as smq inspect connect to it, and read what goes over the client's
+     * connections, and its statistics. It is a socket of datagrams in order (SOCK_SEQPACKET); each datagram
+     * consists of whole blocks of a capture file (pcapng). A program that sends a datagram of any kind is
+     * sent the statistics: lines of the names of smq_stats and their values, as the comment of an Interface
+     * Statistics Block. Passwords and Authentication Data are covered.
+     *
+     * Up to four programs may be connected; further ones are turned away. A program that has not read what it
+     * was sent before loses packets, is told how many, and never holds up the client. While none is
+     * connected, nothing is done. smq_client_init() makes the socket, and takes the place of one that a
+     * process has left behind; smq_client_close() removes it. Not with SMQ_OPTION_OWN_TRANSPORT.
+     */
+    smq_bytes inspect;      /* its path: 1 to 107 bytes, no zero among them; size 0: there is none */
+    uint32_t inspect_mode;  /* its permissions: up to 0777; 0: 0600, for the user of the process alone */
+    uint32_t inspect_bytes; /* the room for packets on their way to these programs: 4,096 to 131,072; 0: 65,536.
+                               Of a larger packet they are told the beginning */
 } smq_options;
 
 /* smq_options.journal_flags */
@@ -1037,7 +1055,7 @@ enum {
         sizeof(smq_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL,           \
             { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
             0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },             \
-            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, { NULL, 0 }, 0, 0, 0, 0, 0, 0                     \
+            { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, { NULL, 0 }, 0, 0, 0, 0, 0, 0, { NULL, 0 }, 0, 0  \
     }
 
 /*
@@ -1123,6 +1141,8 @@ SMQ_API size_t smq_client_size(const smq_options *options);
  *   SMQ_ERR_MEMORY_SIZE        size is too small
  *   SMQ_ERR_MEMORY_ALIGNMENT   memory is not aligned
  *   SMQ_ERR_NO_DESCRIPTOR      the process or the system has no descriptor left
+ *   SMQ_ERR_INSPECT            the inspection socket cannot be made; errno says why: EADDRINUSE if a process
+ *                              listens at the path, or if there is something that is no socket
  *   SMQ_ERR_JOURNAL            the journal cannot be opened, made or read; errno says why
  *   SMQ_ERR_JOURNAL_LOCKED, SMQ_ERR_JOURNAL_CORRUPT, SMQ_ERR_JOURNAL_OTHER, SMQ_ERR_JOURNAL_SIZE
  */

@@ -21,6 +21,14 @@ int64_t platform_wall_clock_s(void) {
     return now.tv_sec;
 }
 
+void platform_wall_clock_us(uint32_t age_ms, uint32_t halves[2]) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t time = (uint64_t)now.tv_sec * 1000000u + (uint32_t)(now.tv_nsec / 1000) - (uint64_t)age_ms * 1000u;
+    halves[0] = (uint32_t)time;
+    halves[1] = (uint32_t)(time >> 32);
+}
+
 int64_t platform_now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

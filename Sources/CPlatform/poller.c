@@ -21,6 +21,9 @@ int32_t platform_poller_set(int32_t poller, int32_t fd, uint32_t channel, int32_
     if (ready_for & PLATFORM_WRITABLE) {
         event.events |= EPOLLOUT;
     }
+    if (ready_for & PLATFORM_ONCE) {
+        event.events |= EPOLLET;
+    }
     return epoll_ctl(poller, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0 ? -errno : 0;
 }
 

@@ -120,6 +120,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
     }
     if readiness != nil { checkDeadlines(at: now) }
     if engine.hasJournal, !isCallerDriven { serviceJournal(at: now) }
+    if engine.hasInspection { Engine.serveReaders(of: &self, isReady: ready.isReady(.inspection), at: now) }
     if logger.isOn { engine.logStep(logger) }
     guard isLive else { return }
     transmit(at: now)

@@ -101,6 +101,14 @@ public protocol ProtocolEngine: ~Copyable {
   /// It is durable: `error` 0; or it failed, with the system's number.
   mutating func journalWritten(_ error: Int32, at now: Instant)
 
+  // MARK: Programs that look on
+
+  /// It has a socket to which programs connect that want to know what goes on.
+  var hasInspection: Bool { get }
+  /// Sends them what is due. `isReady`: something has happened at the socket.
+  static func serveReaders<Link: Transport & ~Copyable, System: Platform & ~Copyable>(
+    of driver: inout Driver<Self, Link, System>, isReady: Bool, at now: Instant)
+
   // MARK: The end
 
   /// The connection is far enough for the packet that ends it.
@@ -167,6 +175,10 @@ extension ProtocolEngine where Self: ~Copyable {
   public mutating func journalBlocks() -> MutableSpan<UInt8> { MutableSpan() }
   public var journalRuns: BlockRuns { BlockRuns(first: (0, 0), second: (0, 0)) }
   public mutating func journalWritten(_ error: Int32, at now: Instant) {}
+  public var hasInspection: Bool { false }
+  public static func serveReaders<Link: Transport & ~Copyable, System: Platform & ~Copyable>(
+    of driver: inout Driver<Self, Link, System>, isReady: Bool, at now: Instant
+  ) {}
   public mutating func fallBack() -> Bool { false }
   public func referral(in details: CloseDetails) -> Referral? { nil }
 }

@@ -1,4 +1,5 @@
 import MQTTWire
+import Platform
 import Storage
 
 /// The checks of everything that is no number: properties, the host, texts, the Will.
@@ -15,7 +16,8 @@ extension ClientOptions {
       && (Feature.hasStreams || request.streamBytes == 0)
       && (Feature.hasReferences || request.references == 0)
       && (Feature.hasJournal || request.journal.count == 0)
-      && (Feature.hasTap || request.traceBytes | request.tracePacketBytes == 0)
+      && (Feature.hasTap
+        || (request.traceBytes | request.tracePacketBytes == 0 && request.inspectionPath.count == 0))
       && (Feature.hasReplies || request.responses == 0)
       && (Feature.hasRedirect || !request.redirect)
       && (Feature.hasUrgent || request.urgentMessages | request.urgentBytes == 0)
@@ -61,6 +63,16 @@ extension ClientOptions {
     } catch {
       throw .property
     }
+  }
+
+  /// The path of a socket that the system can make, or nothing that belongs to one.
+  @_optimize(size)
+  static func isInspectionValid(_ request: borrowing RequestedOptions) -> Bool {
+    let path = request.inspectionPath
+    guard path.count > 0 else { return request.inspectionBytes | request.inspectionPermissions == 0 }
+    guard path.count <= InspectionSocket.longestPath, !request.ownTransport else { return false }
+    for index in 0..<path.count where path[index] == 0 { return false }
+    return true
   }
 
   /// A host is printable ASCII. The resolver will say whether it is a name.

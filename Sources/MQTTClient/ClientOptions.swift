@@ -37,6 +37,11 @@ public struct ClientOptions: ~Copyable, ~Escapable {
   /// The room for the last packets, and for each of them; 0: there is no trace.
   public let traceBytes: Int
   public let tracePacketBytes: Int
+  /// Where the socket is to which programs connect that look on, with which permissions, and the room for what they are
+  /// sent; 0: there is none.
+  public let inspectionPath: Span<UInt8>
+  public let inspectionPermissions: UInt32
+  public let inspectionBytes: Int
 
   /// A duration that is switched off.
   public static var off: UInt32 { .max }
@@ -152,6 +157,11 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     let tracePacketBytes = numbers.value(
       request.tracePacketBytes, if: Feature.hasTap, default: min(256, traceBytes / 4),
       maximum: traceBytes / 4)
+    let isInspected = Feature.hasTap && request.inspectionPath.count > 0
+    let inspectionBytes = numbers.value(
+      request.inspectionBytes, if: isInspected, default: 65_536, minimum: 4096, maximum: 131_072)
+    let inspectionPermissions = numbers.value(
+      request.inspectionPermissions, if: isInspected, default: 0o600, maximum: 0o777)
     let journal = numbers.journal(
       request, bytes: Int(outboxBytes) + Int(urgentBytes),
       messages: Int(outboxMessages) + Int(urgentMessages),
@@ -161,7 +171,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
-    guard numbers.areValid, !isTooMuch, areCredentialsClear,
+    guard numbers.areValid, !isTooMuch, areCredentialsClear, Self.isInspectionValid(request),
       fits, driver.busyPoll == 0 || !request.ownTransport,
       request.keepSession || !request.newSession
     else { throw .option }
@@ -258,6 +268,9 @@ public struct ClientOptions: ~Copyable, ~Escapable {
     journalPath = request.journal
     self.traceBytes = Int(traceBytes)
     self.tracePacketBytes = Int(tracePacketBytes)
+    self.inspectionPath = request.inspectionPath
+    self.inspectionPermissions = inspectionPermissions
+    self.inspectionBytes = Int(inspectionBytes)
   }
 }
 

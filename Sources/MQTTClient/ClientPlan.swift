@@ -11,6 +11,9 @@ public struct ClientPlan: ~Copyable {
   let layers: LayerPlan
   let trace: ArenaSlice<PacketTrace>
   let traceBytes: ArenaSlice<UInt8>
+  let inspection: ArenaSlice<Inspection>
+  let inspectionPath: ArenaSlice<UInt8>
+  let inspectionBytes: ArenaSlice<UInt8>
 
   @inline(never)
   public init(_ options: borrowing ClientOptions, in plan: inout ArenaLayout) {
@@ -22,5 +25,9 @@ public struct ClientPlan: ~Copyable {
     submissions = MPSCQueue.Plan(slots: options.submitMessages, slotSize: options.submitBytes, in: &plan)
     trace = plan.reserve(min(options.traceBytes, 1), of: PacketTrace.self)
     traceBytes = plan.reserve(options.traceBytes, of: UInt8.self)
+    let isInspected = options.inspectionBytes > 0
+    inspection = plan.reserve(isInspected ? 1 : 0, of: Inspection.self)
+    inspectionPath = plan.reserve(isInspected ? options.inspectionPath.count &+ 1 : 0, of: UInt8.self)
+    inspectionBytes = plan.reserve(options.inspectionBytes, of: UInt8.self)
   }
 }

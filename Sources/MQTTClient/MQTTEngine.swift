@@ -3,7 +3,7 @@ public import MQTTSession
 import MQTTWire
 public import Platform
 public import Storage
-import Transports
+public import Transports
 
 /// MQTT, as the driver knows it: a session, what other threads have submitted to it, and where the payload of
 /// a stream comes from.
@@ -33,7 +33,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   /// How many of the session's PINGREQ and PINGRESP were logged.
   private var loggedPings: UInt32 = 0
   private var loggedPongs: UInt32 = 0
-  public private(set) var tap: PacketTap
+  public internal(set) var tap: PacketTap
 
   init<System: Platform & ~Copyable>(
     _ options: borrowing ClientOptions, plan: borrowing ClientPlan, block: borrowing Arena,
@@ -45,6 +45,12 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
       trace: Feature.hasTap
         ? OptionalSlot(plan.trace, in: block) {
           PacketTrace(region: block.region(plan.traceBytes), longest: options.tracePacketBytes)
+        } : OptionalSlot(),
+      inspection: Feature.hasTap
+        ? OptionalSlot(plan.inspection, in: block) {
+          Inspection(
+            path: options.inspectionPath, in: block.region(plan.inspectionPath),
+            buffer: block.region(plan.inspectionBytes))
         } : OptionalSlot())
     knowsAge = !options.driver.isCallerDriven
     if options.session.connect.isClientIDTemplate {
@@ -103,8 +109,9 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public var wantsTransmit: Bool { session.wantsTransmit }
   public var wantsReceive: Bool { session.wantsReceive }
   public var nextDeadline: Instant? {
-    guard hasJournal else { return session.nextDeadline }
-    return Instant.earlier(session.journalDeadline, session.nextDeadline)
+    guard hasJournal || hasInspection else { return session.nextDeadline }
+    let inspection = hasInspection ? tap.inspection.element.deadline : nil
+    return Instant.earlier(inspection, Instant.earlier(session.journalDeadline, session.nextDeadline))
   }
   public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
   public mutating func nextEvent() -> SessionEvent? { session.nextEvent() }
@@ -169,6 +176,29 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func observe(_ hook: PacketHook?, at now: Instant) { tap.set(hook, of: session, at: now) }
 
   public mutating func clearTrace() { tap.clearTrace() }
+
+  public var hasInspection: Bool {
+    @inline(__always) get { Feature.hasTap && !tap.inspection.isEmpty }
+  }
+
+  @inline(never)
+  @_optimize(size)
+  public static func serveReaders<Link: Transport & ~Copyable, System: Platform & ~Copyable>(
+    of client: inout Driver<MQTTEngine, Link, System>, isReady: Bool, at now: Instant
+  ) {
+    if isReady {
+      let asks = client.engine.letReadersAsk(at: now)
+      for reader in 0..<InspectionSocket.readers where asks[reader] {
+        let numbers = Statistics(of: client)
+        client.engine.tap.inspection.element.answer(reader, numbers, at: now)
+      }
+    }
+    client.engine.tap.inspection.element.flushIfDue(at: now)
+  }
+
+  private mutating func letReadersAsk(at now: Instant) -> InlineArray<4, Bool> {
+    tap.serveReaders(of: session, at: now)
+  }
 
   @inline(never)
   private mutating func receivedObserved(_ count: Int, at now: Instant) {

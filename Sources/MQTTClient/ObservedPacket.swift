@@ -85,13 +85,18 @@ public struct ObservedPacket: ~Copyable, ~Escapable {
     let first = min(front.count, target.count)
     var head = target._mutatingExtracting(0..<first)
     copy(front.extracting(0..<first), into: &head)
-    cover(secrets.first, in: &head)
-    cover(secrets.second, in: &head)
+    cover(secrets, in: &head)
     let second = min(payload.count, target.count &- first)
     guard second > 0 else { return first }
     var tail = target._mutatingExtracting(first..<first &+ second)
     copy(payload.extracting(0..<second), into: &tail)
     return first &+ second
+  }
+
+  /// `bytes` are the beginning of the packet.
+  static func cover(_ secrets: Secrets, in bytes: inout MutableSpan<UInt8>) {
+    cover(secrets.first, in: &bytes)
+    cover(secrets.second, in: &bytes)
   }
 
   private static func cover(_ secret: ByteRange, in bytes: inout MutableSpan<UInt8>) {

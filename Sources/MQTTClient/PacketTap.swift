@@ -1,5 +1,6 @@
 public import MQTTSession
 import MQTTWire
+import Platform
 public import Storage
 
 /// Who is told of each packet that goes over the connection, in both directions, before TLS and WebSocket: the
@@ -8,13 +9,15 @@ public struct PacketTap: ~Copyable {
   /// Somebody is told.
   public private(set) var isOn = false
   public private(set) var trace: OptionalSlot<PacketTrace>
+  var inspection: OptionalSlot<Inspection>
   private var hook: PacketHook? = nil
   private var sent = PacketFramer()
   private var received = PacketFramer()
 
-  init(trace: consuming OptionalSlot<PacketTrace>) {
+  init(trace: consuming OptionalSlot<PacketTrace>, inspection: consuming OptionalSlot<Inspection>) {
     isOn = !trace.isEmpty
     self.trace = trace
+    self.inspection = inspection
   }
 
   public mutating func clearTrace() { if !trace.isEmpty { trace.element.clear() } }
@@ -23,15 +26,21 @@ public struct PacketTap: ~Copyable {
   mutating func begin() {
     sent.begin()
     received.begin()
+    if !inspection.isEmpty { inspection.element.begin() }
   }
 
   /// Tells another function, or none. One that is told from the middle of a connection on is told what was received and
   /// not read yet; of what has begun to go out, no more.
   @_optimize(size)
   mutating func set(_ hook: PacketHook?, of session: borrowing Session, at now: Instant) {
-    let wasOn = isOn
     self.hook = hook
-    isOn = hook != nil || !trace.isEmpty
+    listenersChanged(of: session, at: now)
+  }
+
+  @_optimize(size)
+  private mutating func listenersChanged(of session: borrowing Session, at now: Instant) {
+    let wasOn = isOn
+    isOn = hook != nil || !trace.isEmpty || isInspected
     guard isOn, !wasOn else { return }
     sent.loseStep()
     received.loseStep()
@@ -78,7 +87,28 @@ public struct PacketTap: ~Copyable {
   @inline(never)
   private mutating func tell(_ packet: borrowing ObservedPacket) {
     if !trace.isEmpty { trace.element.append(packet) }
+    if isInspected { inspection.element.append(packet) }
     hook?.call(packet)
+  }
+
+  // MARK: Programs that look on
+
+  private var isInspected: Bool { !inspection.isEmpty && inspection.element.isRead }
+
+  /// Lets programs in that wait at the socket, and looks who has gone. Returns what each asks.
+  @_optimize(size)
+  mutating func serveReaders(
+    of session: borrowing Session, at now: Instant
+  ) -> InlineArray<4, Bool> {
+    for _ in 0..<InspectionSocket.readers {
+      guard inspection.element.letIn(session.clientID, trace, at: now) else { break }
+    }
+    var asks = InlineArray<4, Bool>(repeating: false)
+    for reader in 0..<InspectionSocket.readers {
+      asks[reader] = inspection.element.question(of: reader) != nil
+    }
+    listenersChanged(of: session, at: now)
+    return asks
   }
 
   var isInStep: Bool { sent.isInStep && received.isInStep }

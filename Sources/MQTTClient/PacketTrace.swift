@@ -42,15 +42,19 @@ public struct PacketTrace: ~Copyable {
   @_optimize(size)
   @unsafe public func tell(_ function: PacketHook.Function, user: UnsafeMutableRawPointer?) -> Int {
     let hook = unsafe PacketHook(function, user: user)
+    forEach { hook.call($0) }
+    return count
+  }
+
+  func forEach(_ body: (borrowing ObservedPacket) -> Void) {
     var (offset, end) = (head, end)
     for _ in 0..<count {
       if offset == end { (offset, end) = (0, tail) }
       let entry = TraceEntry(region.bytes(at: offset, count: TraceEntry.headerSize))
       offset &+= TraceEntry.headerSize
-      hook.call(ObservedPacket(entry, region.bytes(at: offset, count: entry.captured)))
+      body(ObservedPacket(entry, region.bytes(at: offset, count: entry.captured)))
       offset &+= entry.captured
     }
-    return count
   }
 
   /// Drops what is oldest until so many bytes are free at the tail. They are less than the region, so this ends when

@@ -104,6 +104,9 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var busyPoll: UInt32 = 0
   public var traceBytes: UInt32 = 0
   public var tracePacketBytes: UInt32 = 0
+  public var inspectionPath: Span<UInt8>
+  public var inspectionPermissions: UInt32 = 0
+  public var inspectionBytes: UInt32 = 0
   public var journal: Span<UInt8>
   public var journalBytes: UInt32 = 0
   public var journalDelay: UInt32 = 0
@@ -128,6 +131,7 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
     webSocketPath = Span()
     webSocketHeaders = Span()
     webSocketProtocol = Span()
+    inspectionPath = Span()
     bindDevice = Span()
     bindAddress = Span()
     journal = Span()

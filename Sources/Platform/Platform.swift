@@ -108,14 +108,15 @@ extension Platform where Self: ~Copyable {
 }
 
 /// What a platform waits for: sockets, of which several race to be the first, the answer of the resolver, other
-/// threads, and a file.
+/// threads, a file, and programs that look on.
 public enum Channel: UInt8, BitwiseCopyable {
   case socket0, socket1, socket2, socket3
   case resolver
   case wakeUp
   case store
+  case inspection
 
-  public static var count: Int { 7 }
+  public static var count: Int { 8 }
   public static var sockets: Int { 4 }
 
   public static func socket(_ index: Int) -> Channel {

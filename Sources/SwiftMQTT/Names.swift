@@ -75,8 +75,8 @@ private var callNames: NameList {
 
 private var roomNames: NameList {
   NameList(
-    first: 1, count: 4,
-    text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR\0SMQ_ERR_OFFLINE\0SMQ_ERR_NO_THREAD")
+    first: 1, count: 5,
+    text: "SMQ_ERR_FULL\0SMQ_ERR_NO_DESCRIPTOR\0SMQ_ERR_OFFLINE\0SMQ_ERR_NO_THREAD\0SMQ_ERR_INSPECT")
 }
 
 private var serverNames: NameList {
@@ -153,12 +153,13 @@ private var callTexts: NameList {
 
 private var roomTexts: NameList {
   NameList(
-    first: 1, count: 4,
+    first: 1, count: 5,
     text: """
       there is no room now\0\
       the process or the system has no descriptor left\0\
       there is no connection\0\
-      the system cannot create the thread
+      the system cannot create the thread\0\
+      the inspection socket cannot be made
       """)
 }
 

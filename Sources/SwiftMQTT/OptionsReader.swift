@@ -119,6 +119,9 @@ private func makeClient(
   unsafe request.journalFlags = options.pointee.journal_flags
   unsafe request.traceBytes = options.pointee.trace_bytes
   unsafe request.tracePacketBytes = options.pointee.trace_packet_bytes
+  request.inspectionPath = try unsafe span(options.pointee.inspect)
+  unsafe request.inspectionPermissions = options.pointee.inspect_mode
+  unsafe request.inspectionBytes = options.pointee.inspect_bytes
   request.tlsName = try unsafe span(options.pointee.tls_name)
   request.alpn = try unsafe span(options.pointee.alpn)
   request.webSocketPath = try unsafe span(options.pointee.websocket_path)
@@ -215,6 +218,10 @@ private func makeClient(
       refusal = unsafe openJournal(names, journal, in: writer, of: client)
       if refusal != nil { throw PlatformError(code: 0) }
     }
+    if Feature.hasTap, checked.inspectionBytes > 0 {
+      refusal = unsafe openInspection(permissions: checked.inspectionPermissions, of: client)
+      if refusal != nil { throw PlatformError(code: 0) }
+    }
     let submitter = unsafe Submitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     let handlers = unsafe makeHandlers(tablePlan, at: table, in: block)
@@ -238,6 +245,20 @@ private func openJournal(
     unsafe client.deinitialize(count: 1)
     if case .system(let code) = error { SystemError.set(code) }
     return Status(error)
+  }
+}
+
+/// The same.
+@inline(never)
+@_optimize(size)
+private func openInspection(permissions: UInt32, of client: UnsafeMutablePointer<Client>) -> Status? {
+  do throws(PlatformError) {
+    unsafe try client.pointee.openInspection(permissions: permissions)
+    return nil
+  } catch {
+    unsafe client.deinitialize(count: 1)
+    SystemError.set(error.code)
+    return .inspect
   }
 }
 

@@ -29,6 +29,7 @@ enum Status: Int32, Error {
   case noDescriptor = -202
   case offline = -203
   case noThread = -204
+  case inspect = -205
   case malformed = -301
   case protocolError = -302
   case refused = -303

@@ -113,6 +113,7 @@ WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
 SOCKET_NUMBERS = ("dscp", "tcp_keep_alive_s")
 JOURNAL_NUMBERS = ("journal_bytes", "journal_delay_ms", "journal_batch_bytes", "journal_flags")
 TRACE_NUMBERS = ("trace_bytes", "trace_packet_bytes")
+INSPECT_NUMBERS = ("inspect_mode", "inspect_bytes")
 
 
 class Options(Sized):
@@ -135,6 +136,8 @@ class Options(Sized):
         "in journal",
         "u32 " + " ".join(JOURNAL_NUMBERS),
         "u32 " + " ".join(TRACE_NUMBERS),
+        "in inspect",
+        "u32 " + " ".join(INSPECT_NUMBERS),
     )
 
 

@@ -139,7 +139,7 @@ class Core:
         status = WITH_ERRNO.smq_client_init(
             block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)
         )
-        if status == Status.JOURNAL:
+        if status in (Status.JOURNAL, Status.INSPECT):
             raise error(status, os_error=ctypes.get_errno())
         check(status)
         assert handle.value  # the library said that all is well

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
@@ -43,9 +44,11 @@ FLAGS = {
     "qos_0_connected": OptionFlag.QOS_0_CONNECTED,
     "websocket": OptionFlag.WEBSOCKET,
 }
-BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address", "journal")
+BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address", "journal", "inspect")
+PATHS = ("journal", "inspect")
 TEXTS = ("url", "host", "client_id", "user_name", "password", *BELOW_TEXTS)
-BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, *_abi.JOURNAL_NUMBERS, *_abi.TRACE_NUMBERS, "references", "busy_poll_us")
+BELOW_NUMBERS = (*_abi.WEBSOCKET_NUMBERS, *_abi.SOCKET_NUMBERS, *_abi.JOURNAL_NUMBERS, *_abi.TRACE_NUMBERS, *_abi.INSPECT_NUMBERS, "references",
+                 "busy_poll_us")
 PROPERTIES = (
     "request_response_information",
     "request_problem_information",
@@ -169,7 +172,7 @@ class Options(TypedDict, total=False):
     tcp_keep_alive_s: int
     busy_poll_us: int
     # a file that keeps messages over a crash
-    journal: str | None
+    journal: str | os.PathLike[str] | None
     journal_bytes: int
     journal_delay_ms: int
     journal_batch_bytes: int
@@ -177,6 +180,10 @@ class Options(TypedDict, total=False):
     # the last packets, for trace()
     trace_bytes: int
     trace_packet_bytes: int
+    # a socket for smq inspect
+    inspect: str | os.PathLike[str] | None
+    inspect_mode: int
+    inspect_bytes: int
 
 
 def build(
@@ -193,7 +200,7 @@ def build(
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
         if name in TEXTS and value is not None:
-            struct.put(name, _encoded(name, value))
+            struct.put(name, os.fsencode(value) if name in PATHS and isinstance(value, os.PathLike) else _encoded(name, value))
     # One of no bytes is something else than none.
     flags |= OptionFlag.USER_NAME if given.get("user_name") is not None else 0
     flags |= OptionFlag.PASSWORD if given.get("password") is not None else 0

@@ -31,6 +31,7 @@ class Status(IntEnum):
     NO_DESCRIPTOR = -202
     OFFLINE = -203
     NO_THREAD = -204
+    INSPECT = -205
     MALFORMED = -301
     PROTOCOL = -302
     REFUSED = -303

@@ -41,6 +41,9 @@ uint32_t platform_now_ms(void);
 /* Seconds of CLOCK_REALTIME since 1970. */
 int64_t platform_wall_clock_s(void);
 
+/* Microseconds of CLOCK_REALTIME since 1970, age_ms ago: the low half, then the high one. */
+void platform_wall_clock_us(uint32_t age_ms, uint32_t halves[2]);
+
 /* A random number from the kernel, as good as the kernel can make it at this moment. Never waits. */
 uint32_t platform_random(void);
 
@@ -52,7 +55,8 @@ void platform_random_bytes(void *bytes, size_t count);
 /* What a descriptor is ready for, or what to wait for. Bits. */
 enum {
     PLATFORM_READABLE = 1,
-    PLATFORM_WRITABLE = 2
+    PLATFORM_WRITABLE = 2,
+    PLATFORM_ONCE = 4 /* only to wait for: what comes is told once, whether it is taken or not */
 };
 
 /* A result of platform_wait(): a signal handler ran. */
@@ -207,6 +211,34 @@ void platform_shutdown_write(int32_t fd);
 
 /* Discards what was received. Returns PLATFORM_WOULD_BLOCK, PLATFORM_CLOSED, or -errno. */
 int32_t platform_discard(int32_t fd);
+
+/* ---- a socket in the file system that listens, of datagrams in order (SOCK_SEQPACKET) ---- */
+
+/* Which file a path led to. */
+struct platform_file {
+    uint64_t device;
+    uint64_t inode;
+};
+
+enum {
+    PLATFORM_MAX_SOCKET_PATH = 107 /* bytes, without the zero */
+};
+
+/*
+ * Makes a socket with these permissions at path, which is zero-terminated, and listens. One that a process has left
+ * there, and that nobody listens at any more, is replaced. Returns the descriptor, or -errno: EADDRINUSE if a process
+ * listens there, or if the path is no socket.
+ */
+int32_t platform_listen(const char *path, uint32_t permissions, struct platform_file *file);
+
+/* Removes the path if it still leads to that file. */
+void platform_unlink_socket(const char *path, const struct platform_file *file);
+
+/*
+ * Takes a connection, with as much room for what its peer has not read as the system gives everybody. Returns the
+ * descriptor, or -errno: EWOULDBLOCK if there is none.
+ */
+int32_t platform_accept(int32_t fd);
 
 /* ---- a file of blocks, for a journal ---- */
 

@@ -1,0 +1,94 @@
+#define _GNU_SOURCE
+#include "platform.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* What a reader has not read takes memory of the kernel only as long as it lies there. */
+#define SEND_BUFFER (1 << 20)
+
+static int socket_at(const char *path, struct sockaddr_un *address) {
+    size_t length = strlen(path);
+    if (length > PLATFORM_MAX_SOCKET_PATH) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, length);
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* The path is a socket of a process that is gone: whoever connects is refused. */
+static int is_left_behind(const char *path) {
+    struct sockaddr_un address;
+    struct stat status;
+    if (lstat(path, &status) < 0 || !S_ISSOCK(status.st_mode)) {
+        return 0;
+    }
+    int fd = socket_at(path, &address);
+    if (fd < 0) {
+        return 0;
+    }
+    int is_refused = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED;
+    close(fd);
+    return is_refused;
+}
+
+static int bind_to(int fd, const char *path, const struct sockaddr_un *address) {
+    if (bind(fd, (const struct sockaddr *)address, sizeof *address) == 0) {
+        return 0;
+    }
+    int error = errno;
+    if (error != EADDRINUSE || !is_left_behind(path)) {
+        errno = error;
+        return -1;
+    }
+    unlink(path);
+    return bind(fd, (const struct sockaddr *)address, sizeof *address);
+}
+
+int32_t platform_listen(const char *path, uint32_t permissions, struct platform_file *file) {
+    struct sockaddr_un address;
+    struct stat status;
+    int fd = socket_at(path, &address);
+    if (fd < 0) {
+        return -errno;
+    }
+    /* Nobody can connect before listen(), so nobody does with the permissions that bind() gives. */
+    if (bind_to(fd, path, &address) < 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    if (chmod(path, permissions) < 0 || lstat(path, &status) < 0 || listen(fd, 4) < 0) {
+        int error = errno;
+        unlink(path);
+        close(fd);
+        return -error;
+    }
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
+    return fd;
+}
+
+void platform_unlink_socket(const char *path, const struct platform_file *file) {
+    struct stat status;
+    if (lstat(path, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode) {
+        unlink(path);
+    }
+}
+
+int32_t platform_accept(int32_t fd) {
+    int size = SEND_BUFFER;
+    int reader = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (reader < 0) {
+        return -errno;
+    }
+    setsockopt(reader, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    return reader;
+}

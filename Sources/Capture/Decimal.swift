@@ -1,0 +1,52 @@
+public import Storage
+
+/// Numbers in decimal digits. They are divided in steps of 16 bits, because a processor of 32 bits would call its
+/// compiler's own library for more.
+enum Decimal {
+  static func size(_ value: UInt32) -> Int { size(Counter(value)) }
+
+  static func size(_ value: Counter) -> Int {
+    var rest = value
+    var size = 0
+    repeat {
+      rest = rest.dividedByTen().quotient
+      size &+= 1
+    } while rest != Counter()
+    return size
+  }
+
+  @_lifetime(target: copy target)
+  static func write(_ value: UInt32, into target: inout MutableSpan<UInt8>) {
+    write(Counter(value), into: &target)
+  }
+
+  /// `target` has as many bytes as `size` says.
+  @_lifetime(target: copy target)
+  static func write(_ value: Counter, into target: inout MutableSpan<UInt8>) {
+    var rest = value
+    for index in stride(from: target.count &- 1, through: 0, by: -1) {
+      let (quotient, digit) = rest.dividedByTen()
+      target[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
+      rest = quotient
+    }
+  }
+}
+
+extension Counter {
+  fileprivate func dividedByTen() -> (quotient: Counter, remainder: UInt32) {
+    let first = Self.divide(0, high >> 16)
+    let second = Self.divide(first.remainder, high & 0xFFFF)
+    let third = Self.divide(second.remainder, low >> 16)
+    let fourth = Self.divide(third.remainder, low & 0xFFFF)
+    return (
+      Counter(low: third.quotient << 16 | fourth.quotient, high: first.quotient << 16 | second.quotient),
+      fourth.remainder
+    )
+  }
+
+  /// `carried`, which is less than ten, times 2^16, and `part`.
+  private static func divide(_ carried: UInt32, _ part: UInt32) -> (quotient: UInt32, remainder: UInt32) {
+    let value = carried << 16 | part
+    return (value / 10, value % 10)
+  }
+}
