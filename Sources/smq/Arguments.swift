@@ -73,7 +73,7 @@ final class Arguments {
   var capture: [UInt8] = []
   var captureSize: Int64?
   /// Once it is open: all clients of this run write to it.
-  var captureFile: Capture?
+  var captureFile: CaptureFile?
   var debug = false
   var quiet = false
   var wantsHelp = false

@@ -220,7 +220,7 @@ final class Client {
   }
 
   /// Has each packet written to a capture file, from now on.
-  func observe(_ capture: Capture) {
+  func observe(_ capture: CaptureFile) {
     guard unsafe observer == nil else { return }
     let number = capture.add(client: clientID)
     let memory = UnsafeMutablePointer<smq_observer>.allocate(capacity: 1)
@@ -263,10 +263,10 @@ private func text<Characters>(of characters: Characters) -> [UInt8] {
 
 /// Whose packets are written, and where to.
 private final class ObservedClient {
-  let capture: Capture
+  let capture: CaptureFile
   let number: UInt32
 
-  init(_ capture: Capture, _ number: UInt32) {
+  init(_ capture: CaptureFile, _ number: UInt32) {
     self.capture = capture
     self.number = number
   }

@@ -24,7 +24,7 @@ final class EventLoop {
   /// In System.milliseconds.
   var deadline: Int64?
   private(set) var wasConnected = false
-  private let captureFile: Capture?
+  private let captureFile: CaptureFile?
   /// Is called whenever the client has done what was due.
   var observer: ((Client) -> Void)?
   private var isSignalReported = false
@@ -44,7 +44,7 @@ final class EventLoop {
       throw ExitError(text: "--journal \(arguments.journal.printable): \(why)")
     }
     if arguments.debug { client.logSteps() }
-    try captureFile = Capture.open(arguments)
+    try captureFile = CaptureFile.open(arguments)
     if let captureFile { client.observe(captureFile) }
     _ = client.connect()
   }

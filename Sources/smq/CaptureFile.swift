@@ -1,19 +1,20 @@
 import CSwiftMQTT
 import CTool
+import Capture
 
 /// The file of --capture: each packet that goes over the connections of this run. If it has a largest size, what is
 /// older goes to FILE.1 when the file has grown to half of that.
-final class Capture {
+final class CaptureFile {
   private let path: [UInt8]
   private let largest: Int64?
   /// Not a pipe, which keeps nothing, and is no place to begin anew.
   private let isFile: Bool
   private var descriptor: Int32
   private var size: Int64 = 0
-  private var pending = PcapNG()
+  private var pending = Blocks()
   /// Of each client, its name.
   private var clients: [[UInt8]] = []
-  private var connection: UInt16 = 0
+  private var connection: UInt32 = 0
   /// The errno of a write that failed; nothing is written after it.
   private(set) var error: Int32 = 0
 
@@ -27,10 +28,10 @@ final class Capture {
   }
 
   /// That of this run; `nil`: there is none.
-  static func open(_ arguments: Arguments) throws(ExitError) -> Capture? {
+  static func open(_ arguments: Arguments) throws(ExitError) -> CaptureFile? {
     guard !arguments.capture.isEmpty else { return nil }
     if let capture = arguments.captureFile { return capture }
-    let capture = try Capture(arguments.capture, largest: arguments.captureSize)
+    let capture = try CaptureFile(arguments.capture, largest: arguments.captureSize)
     arguments.captureFile = capture
     return capture
   }
@@ -48,10 +49,15 @@ final class Capture {
     guard error == 0 else { return }
     if packet.type == 1 { connection &+= 1 }
     let wall = System.wall
-    let comment: Text = "outbox \(packet.outboxMessages), in flight \(packet.inFlight)"
+    let time = UInt64(wall.seconds) * 1_000_000 + UInt64(wall.nanoseconds) / 1000
     pending.packet(
-      interface: client, microseconds: UInt64(wall.seconds) * 1_000_000 + UInt64(wall.nanoseconds) / 1000,
-      isSent: packet.isSent, connection: connection, length: packet.length, comment: comment.bytes,
+      CapturedPacket(
+        interface: client,
+        time: CaptureTime(high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
+        isSent: packet.isSent, connection: connection, length: packet.length,
+        outbox: CapturedPacket.Outbox(
+          messages: UInt32(truncatingIfNeeded: packet.outboxMessages),
+          inFlight: UInt32(truncatingIfNeeded: packet.inFlight))),
       packet.data)
     if pending.bytes.count >= 65_536 { flush() }
   }
@@ -60,7 +66,7 @@ final class Capture {
     guard error == 0, !pending.bytes.isEmpty else { return }
     error = System.write(descriptor, pending.bytes)
     size += Int64(pending.bytes.count)
-    pending = PcapNG()
+    pending = Blocks()
     if let largest, isFile, size >= largest / 2 { turn() }
   }
 
@@ -73,7 +79,7 @@ final class Capture {
   // ---- Helpers
 
   private func begin() {
-    pending = PcapNG()
+    pending = Blocks()
     size = 0
     pending.sectionHeader(program: ascii("smq"))
     for name in clients { pending.interface(name: name) }
@@ -103,4 +109,29 @@ struct ObservedPacket {
   let outboxMessages: Int
   let inFlight: Int
   let data: [UInt8]
+}
+
+/// Blocks of a capture, collected.
+struct Blocks {
+  private(set) var bytes: [UInt8] = []
+
+  mutating func sectionHeader(program: [UInt8]) {
+    append(atMost: BlockWriter.headerOverhead + program.count) { $0.sectionHeader(program: program.span) }
+  }
+
+  mutating func interface(name: [UInt8]) {
+    append(atMost: BlockWriter.headerOverhead + name.count) { $0.interface(name: name.span) }
+  }
+
+  mutating func packet(_ packet: CapturedPacket, _ data: [UInt8]) {
+    append(atMost: BlockWriter.packetOverhead + data.count) { $0.packet(packet, data.span, Span()) }
+  }
+
+  private mutating func append(atMost size: Int, _ write: (inout BlockWriter) -> Void) {
+    var block = [UInt8](repeating: 0, count: size)
+    var writer = BlockWriter(block.mutableSpan)
+    write(&writer)
+    let count = writer.count
+    bytes += block[..<count]
+  }
 }
