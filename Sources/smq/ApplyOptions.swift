@@ -127,6 +127,8 @@ extension Arguments {
     case .json: json = true
     case .onlyCheck: onlyCheck = true
     case .journalFile: journalFile = try some()
+    case .operand: operands.append(try some())
+    case .prometheus: prometheus = true
     case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true

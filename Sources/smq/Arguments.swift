@@ -66,6 +66,9 @@ final class Arguments {
   var messages: Int64?
   var progress = false
   var json = false
+  var prometheus = false
+  /// The words that are no options: sockets, or a file.
+  var operands: [[UInt8]] = []
   /// The journal that smq journal reads.
   var journalFile: [UInt8] = []
   var onlyCheck = false
@@ -150,7 +153,7 @@ final class Arguments {
           let isSecret = !word.begins(with: "-") && (isInFile || given.last?.option.key == .password)
           throw isSecret ? usageError("a word is neither an option nor the value of one") : unknown(word)
         }
-        if given.contains(where: { $0.option.key == operand.key }) {
+        if operand.key != .operand, given.contains(where: { $0.option.key == operand.key }) {
           throw usageError("\"\(word.printable)\" is unexpected: there is a \(operand.value) already")
         }
         given.append(GivenOption(option: operand, words: [word]))
@@ -178,6 +181,7 @@ final class Arguments {
     switch command.set {
     case Commands.bench, Commands.check: options.first { $0.key == .url }
     case Commands.journal: Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
+    case Commands.stats: Option(.operand, "", "SOCKET", "SOCKET", Commands.stats, "")
     default: nil
     }
   }
@@ -244,6 +248,10 @@ final class Arguments {
     }
     if command.set == Commands.journal && journalFile.isEmpty {
       throw usageError("a journal is required: smq journal FILE")
+    }
+    if command.set == Commands.stats {
+      if operands.isEmpty { throw usageError("an inspection socket is required: smq stats SOCKET") }
+      if prometheus && json { throw usageError("--prometheus and --json cannot be used together") }
     }
     try checkPlaces()
     try tls.check()

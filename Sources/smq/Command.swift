@@ -1,7 +1,7 @@
 /// A word after `smq`.
 struct Command {
   let name: StaticString
-  let set: UInt8
+  let set: UInt16
   let summary: StaticString
   /// Its arguments, in a line or two.
   let usage: StaticString
@@ -31,6 +31,9 @@ let commands: [Command] = [
   Command(
     name: "journal", set: Commands.journal, summary: "list, check or export the journal of a client",
     usage: "FILE [--json] [--pretty] [--check]", file: "", run: journal),
+  Command(
+    name: "stats", set: Commands.stats, summary: "print the numbers of running clients",
+    usage: "SOCKET... [--json | --prometheus] [-W SECONDS]", file: "", run: stats),
 ]
 
 /// The program: its arguments, without its name, and its exit status.
@@ -40,7 +43,8 @@ func run(_ words: [[UInt8]]) -> Int32 {
   if first == "--help" || first == "help" { return help(Array(words.dropFirst())) }
   guard let command = commands.first(where: { first == $0.name }) else {
     printError(
-      "smq", "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal or help")
+      "smq",
+      "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal, stats or help")
     return 1
   }
   do {

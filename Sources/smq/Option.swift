@@ -8,7 +8,7 @@ enum Key: UInt8 {
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
-  case capture, captureSize
+  case capture, captureSize, operand, prometheus
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
     tlsVersion,
@@ -19,18 +19,22 @@ enum Key: UInt8 {
 
 /// Which commands an option belongs to, added up.
 enum Commands {
-  static let pub: UInt8 = 1
-  static let sub: UInt8 = 2
-  static let rr: UInt8 = 4
-  static let bench: UInt8 = 8
-  static let check: UInt8 = 16
-  static let journal: UInt8 = 32
+  static let pub: UInt16 = 1
+  static let sub: UInt16 = 2
+  static let rr: UInt16 = 4
+  static let bench: UInt16 = 8
+  static let check: UInt16 = 16
+  static let journal: UInt16 = 32
+  static let inspect: UInt16 = 64
+  static let top: UInt16 = 128
+  static let stats: UInt16 = 256
+  static let replay: UInt16 = 512
   static let mosquitto = pub | sub | rr
   static let reading = sub | rr
   static let writing = pub | rr
   /// Those that connect to a broker.
   static let online = mosquitto | bench | check
-  static let all = online | journal
+  static let all = online | journal | inspect | top | stats | replay
 }
 
 /// A line of the table of options, from which parsing, `--help`, completion and manual pages are made.
@@ -40,13 +44,13 @@ struct Option {
   let long: StaticString
   /// The name of its value; empty: it has none.
   let value: StaticString
-  let commands: UInt8
+  let commands: UInt16
   /// A sentence without its full stop. The part after `~` is only in the manual.
   let help: StaticString
 
   @inline(__always)
   init(
-    _ key: Key, _ short: StaticString, _ long: StaticString, _ value: StaticString, _ commands: UInt8,
+    _ key: Key, _ short: StaticString, _ long: StaticString, _ value: StaticString, _ commands: UInt16,
     _ help: StaticString
   ) {
     self.key = key
@@ -279,7 +283,15 @@ let options: [Option] = [
   Option(
     .json, "", "--json", "", Commands.journal,
     "print everything that the file has as JSON, with properties and payloads"),
-  Option(.pretty, "", "--pretty", "", Commands.journal, "print JSON on several lines"),
+  Option(.pretty, "", "--pretty", "", Commands.journal | Commands.stats, "print JSON on several lines"),
+  Option(
+    .json, "", "--json", "", Commands.stats, "print a JSON array with an object for each client"),
+  Option(
+    .prometheus, "", "--prometheus", "", Commands.stats,
+    "print the text format of Prometheus, such as for the textfile collector of node_exporter"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.stats,
+    "how long to wait for the answers (default: 5); ~then the exit status is 27"),
   Option(
     .onlyCheck, "", "--check", "", Commands.journal,
     "print nothing but errors; ~the exit status says whether the next client can take the file up"),

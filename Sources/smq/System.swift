@@ -118,6 +118,24 @@ enum System {
     unsafe data.withUnsafeBytes { unsafe tool_write(descriptor, $0.baseAddress, $0.count) }
   }
 
+  // ---- Sockets, and the terminal
+
+  /// A descriptor, or -errno.
+  static func inspect(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_inspect($0) } }
+  /// A result of `read` says that there is nothing now.
+  static func isNotNow(_ result: Int64) -> Bool {
+    result == -Int64(PLATFORM_EAGAIN) || result == -Int64(PLATFORM_EINTR)
+  }
+  static func takeKeys() -> Int32 { tool_terminal_keys(0) }
+  static func giveKeysBack() { tool_terminal_restore() }
+
+  static var terminalSize: (rows: Int, columns: Int) {
+    var rows: Int32 = 0
+    var columns: Int32 = 0
+    unsafe tool_terminal_size(1, &rows, &columns)
+    return (Int(rows), Int(columns))
+  }
+
   // ---- The process
 
   /// A descriptor that becomes readable with SIGINT or SIGTERM.

@@ -28,6 +28,7 @@ struct Text: ExpressibleByStringInterpolation {
   var isEmpty: Bool { bytes.isEmpty }
 
   @inline(never) static func += (left: inout Text, right: Text) { left.bytes += right.bytes }
+  @inline(never) static func + (left: Text, right: Text) -> Text { Text(left.bytes + right.bytes) }
   static func == (left: Text, right: Text) -> Bool { left.bytes == right.bytes }
 }
 

@@ -103,6 +103,36 @@ int32_t tool_standard_descriptors(void);
  */
 void tool_ignore_broken_pipes(void);
 
+/* ---- Sockets (sockets.c) */
+
+/*
+ * Connects to the inspection socket of a client. Returns a descriptor that does not block, or -errno:
+ * -TOOL_EPROTOTYPE if it is a socket of another kind.
+ */
+int32_t tool_inspect(const void *path);
+
+/* Listens at a port of the loopback, 0: any, and writes which one it is. Returns a descriptor, or -errno. */
+int32_t tool_listen(uint16_t port, uint16_t *bound);
+
+/* Takes the next connection; the descriptor does not block. Returns it, or -errno. */
+int32_t tool_accept(int32_t fd);
+
+enum {
+    TOOL_EPROTOTYPE = 91 /* sockets.c compares it with Linux's */
+};
+
+/* ---- The terminal (terminal.c) */
+
+/*
+ * From now on, what is typed comes key by key and is not shown; Ctrl-C and the like are signals as before. What
+ * it was before comes back with tool_terminal_restore(), and at the end of the process. Returns 0 or an errno.
+ */
+int32_t tool_terminal_keys(int32_t fd);
+void tool_terminal_restore(void);
+
+/* Lines and columns; 24 and 80 if it does not say. */
+void tool_terminal_size(int32_t fd, int32_t *rows, int32_t *columns);
+
 /* ---- The process (process.c) */
 
 /*

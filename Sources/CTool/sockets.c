@@ -1,0 +1,55 @@
+#include "tool.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+_Static_assert(TOOL_EPROTOTYPE == EPROTOTYPE, "EPROTOTYPE");
+
+int32_t tool_inspect(const void *path) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t length = strlen(path);
+    if (length >= sizeof address.sun_path) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(address.sun_path, path, length);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+int32_t tool_listen(uint16_t port, uint16_t *bound) {
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons(port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t length = sizeof address;
+    int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 1) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    *bound = ntohs(address.sin_port);
+    return fd;
+}
+
+int32_t tool_accept(int32_t fd) {
+    int connection = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    return connection < 0 ? -errno : connection;
+}

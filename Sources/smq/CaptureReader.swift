@@ -1,0 +1,165 @@
+import Capture
+
+/// A packet of a capture.
+struct SeenPacket {
+  /// Which client it is of, counted from 0.
+  let client: Int
+  /// Since 1970.
+  let microseconds: Int64
+  let isSent: Bool
+  /// Of the whole packet, whatever is here of it.
+  let length: Int
+  let bytes: [UInt8]
+  /// "outbox 3, in flight 1"; empty: it is not known.
+  let comment: [UInt8]
+}
+
+/// What a block of a capture says.
+enum CaptureItem {
+  /// A capture begins: clients are counted anew.
+  case section
+  case client(name: [UInt8])
+  case packet(SeenPacket)
+  /// Packets that were lost, and the numbers that the client has answered with, if any.
+  case statistics(client: Int, lost: Int64, text: [UInt8])
+}
+
+/// Reads the blocks of captures (draft-ietf-opsawg-pcapng), as this project writes them: little-endian, and packets of
+/// link type 252. Other blocks, and packets of other interfaces, are passed over.
+struct CaptureReader {
+  /// Why it cannot go on.
+  enum Fault: Error {
+    case noCapture  // it does not begin as one
+    case byteOrder  // of another kind of machine
+    case damaged(at: Int64)
+  }
+
+  private var pending: [UInt8] = []
+  private var position = 0
+  /// How many bytes came before `pending`.
+  private var passed: Int64 = 0
+  /// Of each interface, whether its packets can be read.
+  private var interfaces: [Bool] = []
+  private var hasBegun = false
+
+  /// The largest packet of MQTT, and what is around it.
+  private static let longestBlock = 268_435_460 + 65_536
+
+  mutating func add(_ bytes: [UInt8]) {
+    if position > 0 {
+      pending.removeFirst(position)
+      passed += Int64(position)
+      position = 0
+    }
+    pending += bytes
+  }
+
+  /// All that was added has been read.
+  var isAtEnd: Bool { position == pending.count }
+
+  /// `nil`: the next block is not here, or not all of it.
+  mutating func next() throws(Fault) -> CaptureItem? {
+    while let (type, body) = try block() {
+      if let item = try item(type, ByteCursor(pending, body)) { return item }
+    }
+    return nil
+  }
+
+  // ---- Helpers
+
+  /// Takes a block. Returns where its body is.
+  private mutating func block() throws(Fault) -> (UInt32, Range<Int>)? {
+    var cursor = ByteCursor(pending, position..<pending.count)
+    guard let type = cursor.little32() else { return nil }
+    guard hasBegun || type == CaptureBlock.sectionHeader.rawValue else { throw .noCapture }
+    guard let count = cursor.little32() else { return nil }
+    let size = Int(count)
+    if type == CaptureBlock.sectionHeader.rawValue {
+      guard let order = cursor.little32() else { return nil }
+      guard order != 0x4D3C_2B1A else { throw .byteOrder }
+      guard order == 0x1A2B_3C4D else { throw hasBegun ? .damaged(at: offset) : .noCapture }
+    }
+    guard size >= 12, size % 4 == 0, size <= Self.longestBlock else { throw .damaged(at: offset) }
+    guard pending.count - position >= size else { return nil }
+    var end = ByteCursor(pending, position + size - 4..<position + size)
+    guard end.little32() == count else { throw .damaged(at: offset) }
+    hasBegun = true
+    let body = position + 8..<position + size - 4
+    position += size
+    return (type, body)
+  }
+
+  private var offset: Int64 { passed + Int64(position) }
+
+  private mutating func item(_ type: UInt32, _ body: ByteCursor) throws(Fault) -> CaptureItem? {
+    switch CaptureBlock(rawValue: type) {
+    case .sectionHeader:
+      interfaces = []
+      return .section
+    case .interfaceDescription:
+      guard let name = interface(body) else { throw .damaged(at: offset) }
+      return .client(name: name)
+    case .enhancedPacket: return try packet(body).map { .packet($0) }
+    case .interfaceStatistics: return try statistics(body)
+    case nil: return nil
+    }
+  }
+
+  private mutating func interface(_ body: ByteCursor) -> [UInt8]? {
+    var body = body
+    guard let link = body.little16(), body.skip(6) else { return nil }
+    var name: [UInt8] = []
+    var isMicroseconds = true
+    while let (code, value) = body.option() {
+      if code == 2 { name = value }
+      if code == 9 { isMicroseconds = value == [6] }
+    }
+    interfaces.append(link == 252 && isMicroseconds)
+    return name
+  }
+
+  /// `nil`: it is none of MQTT.
+  private func packet(_ body: ByteCursor) throws(Fault) -> SeenPacket? {
+    var body = body
+    guard let interface = body.little32(), let high = body.little32(), let low = body.little32(),
+      let captured = body.little32(), let length = body.little32(), Int(interface) < interfaces.count,
+      let data = body.bytes(Int(captured)), body.align()
+    else { throw .damaged(at: offset) }
+    guard interfaces[Int(interface)] else { return nil }
+    guard let tags = Self.tags(data) else { return nil }
+    var comment: [UInt8] = []
+    var isSent = false
+    while let (code, value) = body.option() {
+      if code == 1 { comment = value }
+      if code == 2 { isSent = value.first == 2 }
+    }
+    return SeenPacket(
+      client: Int(interface), microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)), isSent: isSent,
+      length: max(Int(length) - tags, 0), bytes: Array(data[tags...]), comment: comment)
+  }
+
+  private func statistics(_ body: ByteCursor) throws(Fault) -> CaptureItem? {
+    var body = body
+    guard let interface = body.little32(), body.skip(8), Int(interface) < interfaces.count else {
+      throw .damaged(at: offset)
+    }
+    var lost: Int64 = 0
+    var text: [UInt8] = []
+    while let (code, value) = body.option() {
+      if code == 1 { text = value }
+      if code == 5, value.count == 8 { lost = value.reversed().reduce(0) { $0 << 8 | Int64($1) } }
+    }
+    return .statistics(client: Int(interface), lost: lost, text: text)
+  }
+
+  /// How many bytes of tags are before a packet of MQTT; `nil`: it is none.
+  private static func tags(_ data: [UInt8]) -> Int? {
+    var cursor = ByteCursor(data)
+    var isMQTT = false
+    while let tag = cursor.big16(), let size = cursor.big16(), let value = cursor.bytes(Int(size)) {
+      if tag == 0 { return isMQTT ? cursor.position : nil }
+      if tag == 12 { isMQTT = value.prefix { $0 != 0 } == ascii("mqtt")[...] }
+    }
+    return nil
+  }
+}

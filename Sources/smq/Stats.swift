@@ -1,0 +1,142 @@
+/// smq stats: the numbers of running clients.
+func stats(_ arguments: Arguments) throws(ExitError) -> Int32 {
+  let clients = try inspectedClients(arguments.operands, timeout: (arguments.timeout ?? 5) * 1000)
+  let output = Output()
+  if arguments.prometheus {
+    output.write(prometheus(clients).bytes)
+  } else if arguments.json {
+    var json = JSONWriter(isPretty: arguments.pretty, isForTerminal: output.isTerminal)
+    json.beginArray()
+    for client in clients { json.add(client) }
+    json.endArray()
+    output.write(json.bytes + [10])
+  } else {
+    for client in clients { output.write(list(client).bytes) }
+  }
+  try output.finish()
+  return 0
+}
+
+/// Connects to each, and waits until all have answered.
+func inspectedClients(_ paths: [[UInt8]], timeout: Int64) throws(ExitError) -> [InspectedClient] {
+  var clients: [InspectedClient] = []
+  for path in paths { clients.append(try InspectedClient(path)) }
+  for client in clients { client.ask() }
+  let end = System.milliseconds + timeout
+  while let waiting = clients.first(where: { $0.answers == 0 }) {
+    if waiting.hasEnded {
+      throw ExitError(text: "\(waiting.path.printable): the client has closed the connection")
+    }
+    let left = end - System.milliseconds
+    guard left > 0 else {
+      throw ExitError(text: "\(waiting.path.printable): the client does not answer: it does not run", status: 27)
+    }
+    var list = [System.Wait(descriptor: waiting.descriptor)]
+    System.poll(&list, left)
+    _ = try waiting.read()
+  }
+  return clients
+}
+
+// ---- For people
+
+private func list(_ client: InspectedClient) -> Text {
+  var text: Text = "\(client.name.escaped) (\(client.path.printable))\n"
+  for (name, value) in client.numbers.all {
+    let shown: Text =
+      name == "state"
+      ? Text(client.numbers.state.bytes)
+      : name == "protocol" ? Text(client.numbers.version.bytes) : grouped(value)
+    text += "  \(name)\([UInt8](repeating: 32, count: max(1, 26 - name.count)))\(shown)\n"
+  }
+  for kind in [("latency", "latency"), ("round_trip", "round trip")] as [(StaticString, StaticString)] {
+    let counts = client.numbers.classes(of: kind.0)
+    guard let last = counts.lastIndex(where: { $0 > 0 }) else { continue }
+    for index in 0...last { text += "  \(kind.1) \(limit(index))  \(grouped(counts[index]))\n" }
+  }
+  return text
+}
+
+/// A class of a histogram: "below 4 ms".
+private func limit(_ index: Int) -> Text {
+  index == 15 ? "from 16384 ms on" : "below \(Int64(1) << Int64(index)) ms"
+}
+
+// ---- For systemd, and other programs
+
+extension JSONWriter {
+  fileprivate mutating func add(_ client: InspectedClient) {
+    beginObject()
+    key("client_id")
+    string(client.name.isUTF8 ? client.name : client.name.escaped)
+    key("socket")
+    string(client.path.isUTF8 ? client.path : client.path.escaped)
+    for (name, value) in client.numbers.all {
+      key(name)
+      if name == "state" { string(client.numbers.state.bytes) } else { number(value) }
+    }
+    for name in ["latency", "round_trip"] as [StaticString] {
+      key(name)
+      beginArray()
+      for count in client.numbers.classes(of: name) { number(count) }
+      endArray()
+    }
+    endObject()
+  }
+}
+
+// ---- For Prometheus
+
+/// The numbers that may fall. All others count what has happened.
+private let gauges: [StaticString] = [
+  "state", "protocol", "outbox_bytes", "outbox_bytes_peak", "outbox_bytes_capacity", "outbox_messages",
+  "outbox_messages_peak", "outbox_messages_capacity", "outbox_age_ms", "urgent_bytes", "urgent_bytes_peak",
+  "urgent_messages", "urgent_messages_peak", "in_flight", "in_flight_maximum", "submit_waiting", "submit_peak",
+  "unacknowledged", "unacknowledged_peak", "receive_maximum", "requests", "requests_peak", "replies",
+  "replies_peak", "subscriptions", "receive_bytes_peak", "control_bytes_peak",
+]
+
+/// The text format of Prometheus, version 0.0.4: the samples of a metric stand together.
+private func prometheus(_ clients: [InspectedClient]) -> Text {
+  var text = Text()
+  let names = clients.first?.numbers.all.map { $0.name } ?? []
+  for name in names {
+    let isGauge = gauges.contains { name == $0 }
+    let metric: Text = isGauge ? "swiftmqtt_\(name)" : "swiftmqtt_\(name)_total"
+    text += "# TYPE \(metric) \((isGauge ? "gauge" : "counter") as StaticString)\n"
+    for client in clients {
+      guard let value = client.numbers.all.first(where: { $0.name == name })?.value else { continue }
+      text += "\(metric){client_id=\"\(label(client.name))\"} \(value)\n"
+    }
+  }
+  for name in ["latency", "round_trip"] as [StaticString] {
+    let metric: Text = "swiftmqtt_\(name)_seconds"
+    text += "# TYPE \(metric) histogram\n"
+    for client in clients { text += histogram(metric, client, client.numbers.classes(of: name)) }
+  }
+  return text
+}
+
+/// Buckets count everything below their limit. The sum is not known, and left out.
+private func histogram(_ metric: Text, _ client: InspectedClient, _ counts: [Int64]) -> Text {
+  var text = Text()
+  var sum: Int64 = 0
+  for (index, count) in counts.enumerated() {
+    sum += count
+    let limit =
+      index == 15 ? Text(ascii("+Inf")) : fraction(thousandths: Int64(1) << Int64(index), places: 3)
+    text += "\(metric)_bucket{client_id=\"\(label(client.name))\",le=\"\(limit)\"} \(sum)\n"
+  }
+  return text + "\(metric)_count{client_id=\"\(label(client.name))\"} \(sum)\n"
+}
+
+/// The value of a label, in which backslash, quotation mark and newline are escaped.
+private func label(_ name: [UInt8]) -> [UInt8] {
+  (name.isUTF8 ? name : name.escaped).flatMap { byte -> [UInt8] in
+    switch byte {
+    case 10: [92, 110]
+    case 34, 92: [92, byte]
+    default: [byte]
+    }
+  }
+}
