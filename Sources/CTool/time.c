@@ -52,3 +52,19 @@ int32_t tool_decimal(const void *text, size_t size, int64_t scale, int64_t *valu
     *value = (int64_t)floor(number + 1e-6);
     return 1;
 }
+
+size_t tool_utc_text(int64_t seconds, void *buffer, size_t capacity) {
+    time_t time = (time_t)seconds;
+    struct tm utc;
+    if (!gmtime_r(&time, &utc)) return 0;
+    return strftime(buffer, capacity, "%Y-%m-%dT%H:%M:%S", &utc);
+}
+
+size_t tool_double_text(double value, void *buffer, size_t capacity) {
+    int length = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        length = snprintf(buffer, capacity, "%.*g", digits, value);
+        if (!isfinite(value) || strtod(buffer, NULL) == value) break;
+    }
+    return length > 0 && (size_t)length < capacity ? (size_t)length : 0;
+}

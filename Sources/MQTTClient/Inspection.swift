@@ -72,8 +72,9 @@ public struct Inspection: ~Copyable {
   mutating func letIn(
     _ clientID: Span<UInt8>, _ trace: borrowing OptionalSlot<PacketTrace>, at now: Instant
   ) -> Bool {
-    guard let reader = socket.accept() else { return false }
+    // It is not for the new one.
     flush(at: now)
+    guard let reader = socket.accept() else { return false }
     readers[reader] = Reader()
     let name = clientID.extracting(first: buffer.count / 4)
     var writer = BlockWriter(buffer.mutableBytes)

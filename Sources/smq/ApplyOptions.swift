@@ -39,7 +39,7 @@ extension Arguments {
     }
     // A publisher has one topic, the last one given; a subscriber has all of them.
     func addTopic(_ name: [UInt8]) throws(ExitError) {
-      if command.set == Commands.sub { topics.append(try filter(name)) } else { topics = [try topic(name)] }
+      if command.set & (Commands.sub | Commands.viewing) != 0 { topics.append(try filter(name)) } else { topics = [try topic(name)] }
     }
     func quality() throws(ExitError) -> UInt8 {
       guard let qos = value.number(in: 0...2) else {
@@ -58,7 +58,7 @@ extension Arguments {
     case .port: port = UInt32(try number(1...65_535))
     case .url:
       url = try some()
-      if command.set & Commands.mosquitto != 0, let name = BrokerURL(value).topic, !name.isEmpty {
+      if command.set & (Commands.mosquitto | Commands.viewing) != 0, let name = BrokerURL(value).topic, !name.isEmpty {
         try addTopic(name)
       }
     case .unix: unix = try some()
@@ -129,6 +129,16 @@ extension Arguments {
     case .journalFile: journalFile = try some()
     case .operand: operands.append(try some())
     case .prometheus: prometheus = true
+    case .once: once = true
+    case .filter:
+      guard let wanted = PacketFilter(value) else {
+        throw usageError(
+          "\(option.name): \"\(value.printable)\" is not names of packets, Topic Filters, 'sent' or 'received'")
+      }
+      shownPackets = wanted
+    case .interval:
+      interval = try milliseconds()
+      if interval < 100 { throw usageError("\(option.name) needs a number of seconds from 0.1 on") }
     case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true

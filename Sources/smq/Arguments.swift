@@ -67,6 +67,9 @@ final class Arguments {
   var progress = false
   var json = false
   var prometheus = false
+  var once = false
+  var shownPackets: PacketFilter?
+  var interval: Int64 = 1000  // milliseconds
   /// The words that are no options: sockets, or a file.
   var operands: [[UInt8]] = []
   /// The journal that smq journal reads.
@@ -181,6 +184,7 @@ final class Arguments {
     switch command.set {
     case Commands.bench, Commands.check: options.first { $0.key == .url }
     case Commands.journal: Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
+    case Commands.inspect, Commands.top: Option(.operand, "", "SOCKET", "SOCKET", Commands.viewing, "")
     case Commands.stats: Option(.operand, "", "SOCKET", "SOCKET", Commands.stats, "")
     default: nil
     }
@@ -248,6 +252,16 @@ final class Arguments {
     }
     if command.set == Commands.journal && journalFile.isEmpty {
       throw usageError("a journal is required: smq journal FILE")
+    }
+    if command.set & Commands.viewing != 0 {
+      let isOfBroker = !topics.isEmpty || !url.isEmpty || !host.isEmpty || !unix.isEmpty
+      if operands.isEmpty && !isOfBroker {
+        throw usageError(
+          "what to look at is required: an inspection socket, a capture, or topics of a broker (-t)")
+      }
+      if !operands.isEmpty && isOfBroker {
+        throw usageError("a socket, or a capture, and a broker cannot be looked at together")
+      }
     }
     if command.set == Commands.stats {
       if operands.isEmpty { throw usageError("an inspection socket is required: smq stats SOCKET") }

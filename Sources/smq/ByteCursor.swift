@@ -16,6 +16,8 @@ struct ByteCursor {
   var rest: [UInt8] { Array(all[position..<end]) }
   var isAtEnd: Bool { position == end }
 
+  var peek: UInt8? { position < end ? all[position] : nil }
+
   mutating func byte() -> UInt8? {
     guard position < end else { return nil }
     defer { position += 1 }
@@ -59,6 +61,18 @@ struct ByteCursor {
     guard let count = copy.big16(), let value = copy.bytes(Int(count)) else { return nil }
     self = copy
     return value
+  }
+
+  // ---- As protobuf has them
+
+  mutating func varint() -> UInt64? {
+    var value: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 64, by: 7) {
+      guard let byte = byte() else { return nil }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+    }
+    return nil
   }
 
   // ---- As pcapng has them

@@ -2,9 +2,16 @@ import CSwiftMQTT
 import CTool
 import Capture
 
+/// What is told the packets of clients of this program.
+class PacketSink {
+  /// Returns the number of a client whose packets will be told.
+  func add(client name: [UInt8]) -> UInt32 { 0 }
+  func write(_ packet: ObservedPacket, of client: UInt32) {}
+}
+
 /// The file of --capture: each packet that goes over the connections of this run. If it has a largest size, what is
 /// older goes to FILE.1 when the file has grown to half of that.
-final class CaptureFile {
+final class CaptureFile: PacketSink {
   private let path: [UInt8]
   private let largest: Int64?
   /// Not a pipe, which keeps nothing, and is no place to begin anew.
@@ -24,6 +31,7 @@ final class CaptureFile {
     descriptor = System.create(path)
     guard descriptor >= 0 else { throw Self.refused(path, -descriptor) }
     isFile = System.state(descriptor).size >= 0
+    super.init()
     begin()
   }
 
@@ -38,14 +46,13 @@ final class CaptureFile {
 
   deinit { System.close(descriptor) }
 
-  /// Returns the number of a client whose packets will be told.
-  func add(client name: [UInt8]) -> UInt32 {
+  override func add(client name: [UInt8]) -> UInt32 {
     clients.append(name)
     pending.interface(name: name)
     return UInt32(clients.count - 1)
   }
 
-  func write(_ packet: ObservedPacket, of client: UInt32) {
+  override func write(_ packet: ObservedPacket, of client: UInt32) {
     guard error == 0 else { return }
     if packet.type == 1 { connection &+= 1 }
     let wall = System.wall

@@ -219,8 +219,8 @@ final class Client {
     return (Int64(raw.messages_completed + raw.messages_failed), Int64(pings))
   }
 
-  /// Has each packet written to a capture file, from now on.
-  func observe(_ capture: CaptureFile) {
+  /// Has each packet told, from now on.
+  func observe(_ capture: PacketSink) {
     guard unsafe observer == nil else { return }
     let number = capture.add(client: clientID)
     let memory = UnsafeMutablePointer<smq_observer>.allocate(capacity: 1)
@@ -263,10 +263,10 @@ private func text<Characters>(of characters: Characters) -> [UInt8] {
 
 /// Whose packets are written, and where to.
 private final class ObservedClient {
-  let capture: CaptureFile
+  let capture: PacketSink
   let number: UInt32
 
-  init(_ capture: CaptureFile, _ number: UInt32) {
+  init(_ capture: PacketSink, _ number: UInt32) {
     self.capture = capture
     self.number = number
   }

@@ -31,9 +31,14 @@ final class InspectedClient {
     if error != 0 { hasEnded = true }
   }
 
-  /// Reads what is there. Returns the packets that have come.
-  func read() throws(ExitError) -> [SeenPacket] {
-    packets = []
+  /// The packets that have come since the last call.
+  func takePackets() -> [SeenPacket] {
+    defer { packets = [] }
+    return packets
+  }
+
+  /// Reads what is there.
+  func read() throws(ExitError) {
     // It is as much as the socket may hold, at most, so that a busy client does not keep this program from its other work.
     for _ in 0..<64 where !hasEnded {
       var data: [UInt8] = []
@@ -45,7 +50,6 @@ final class InspectedClient {
       reader.add(data)
       try take()
     }
-    return packets
   }
 
   // ---- Helpers

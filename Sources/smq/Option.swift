@@ -8,7 +8,7 @@ enum Key: UInt8 {
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
-  case capture, captureSize, operand, prometheus
+  case capture, captureSize, operand, prometheus, once, interval, filter
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
     tlsVersion,
@@ -33,8 +33,10 @@ enum Commands {
   static let reading = sub | rr
   static let writing = pub | rr
   /// Those that connect to a broker.
-  static let online = mosquitto | bench | check
-  static let all = online | journal | inspect | top | stats | replay
+  static let online = mosquitto | bench | check | viewing
+  /// Those that show packets.
+  static let viewing = inspect | top
+  static let all = online | journal | stats | replay
 }
 
 /// A line of the table of options, from which parsing, `--help`, completion and manual pages are made.
@@ -197,7 +199,7 @@ let options: [Option] = [
     .responseTopic, "-e", "--response-topic", "TOPIC", Commands.rr,
     "the topic of the response, which smq rr subscribes to"),
   Option(
-    .qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench, "the Quality of Service: 0, 1 or 2"),
+    .qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench | Commands.viewing, "the Quality of Service: 0, 1 or 2"),
   Option(.message, "-m", "--message", "TEXT", Commands.writing, "the message"),
   Option(.file, "-f", "--file", "FILE", Commands.writing, "publish the content of the file"),
   Option(.lines, "-l", "--stdin-line", "", Commands.pub, "publish each line of standard input as a message"),
@@ -283,9 +285,30 @@ let options: [Option] = [
   Option(
     .json, "", "--json", "", Commands.journal,
     "print everything that the file has as JSON, with properties and payloads"),
-  Option(.pretty, "", "--pretty", "", Commands.journal | Commands.stats, "print JSON on several lines"),
+  Option(.pretty, "", "--pretty", "", Commands.journal | Commands.stats | Commands.inspect, "print JSON on several lines"),
   Option(
     .json, "", "--json", "", Commands.stats, "print a JSON array with an object for each client"),
+  Option(
+    .json, "", "--json", "", Commands.top,
+    "print a JSON object for each interval instead, without a terminal"),
+  Option(
+    .json, "", "--json", "", Commands.inspect,
+    "print a JSON object for each packet instead, without a terminal"),
+  Option(
+    .once, "", "--once", "", Commands.inspect,
+    "print what there is, without a terminal, and end: ~the trace of a client, or a capture"),
+  Option(
+    .filter, "", "--filter", "WORDS", Commands.inspect,
+    "show only these packets: names of packets, Topic Filters, sent or received; ~such as 'PUBLISH sent plant/#'. Key f changes it"
+  ),
+  Option(.count, "-C", "", "COUNT", Commands.inspect, "without a terminal: end after that many packets"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.inspect,
+    "without a terminal: end after that many seconds, with exit status 27"),
+  Option(.once, "", "--once", "", Commands.top, "print one interval, without a terminal, and end"),
+  Option(
+    .interval, "", "--interval", "SECONDS", Commands.top,
+    "how long an interval is (default: 1); fractions are allowed"),
   Option(
     .prometheus, "", "--prometheus", "", Commands.stats,
     "print the text format of Prometheus, such as for the textfile collector of node_exporter"),

@@ -1,6 +1,6 @@
 /// What there is between this machine and the broker, according to the command line.
 extension Arguments {
-  private var nameOfURL: Text { command.set & Commands.mosquitto != 0 ? "-L" : "a URL" }
+  private var nameOfURL: Text { command.set & (Commands.mosquitto | Commands.viewing) != 0 ? "-L" : "a URL" }
 
   var isWebSocket: Bool { url.isEmpty ? !webSocketPath.isEmpty : BrokerURL(url).isWebSocket }
   var isUnix: Bool { url.isEmpty ? !unix.isEmpty : BrokerURL(url).isUnix }

@@ -33,7 +33,7 @@ func inspectedClients(_ paths: [[UInt8]], timeout: Int64) throws(ExitError) -> [
     }
     var list = [System.Wait(descriptor: waiting.descriptor)]
     System.poll(&list, left)
-    _ = try waiting.read()
+    try waiting.read()
   }
   return clients
 }

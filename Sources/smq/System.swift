@@ -44,7 +44,15 @@ enum System {
     unsafe filled(200) { unsafe tool_time_text(seconds, conversion, $0, 200) }
   }
 
+  /// 2026-11-27T13:45:00, in UTC.
+  static func utc(_ seconds: Int64) -> [UInt8] {
+    unsafe filled(64) { unsafe tool_utc_text(seconds, $0, 64) }
+  }
+
   // ---- Numbers
+
+  /// The shortest text that is this number when it is read again.
+  static func text(of value: Double) -> [UInt8] { unsafe filled(32) { unsafe tool_double_text(value, $0, 32) } }
 
   /// As JSON prints a number; nil if it is not one.
   static func jsonNumber(_ text: [UInt8]) -> [UInt8]? {

@@ -113,6 +113,21 @@ def test_without_a_trace_it_is_told_from_then_on(mosquitto, clients, readers, pa
     client.until(reader.has(lambda reader: sum(p.data[0] >> 4 == PUBLISH for p in reader.packets) == 2))
 
 
+def test_a_program_that_comes_while_packets_are_collected_for_another(mosquitto, clients, readers, path):
+    client = clients(url=mosquitto.url, inspect=path)
+    first = readers(path)
+    client.until(first.has(is_greeted))
+    client.connected()
+    client.publish("inspected/before", b"before", qos=0)
+    client.step(0)
+    second = readers(path)
+    client.until(second.has(is_greeted))
+    client.publish("inspected/after", b"after", qos=0)
+    client.until(second.has(lambda reader: len(reader.packets) == 1))
+    client.until(first.has(lambda reader: len(reader.packets) == 4))
+    assert second.packets[0].data.endswith(b"after")
+
+
 def test_a_program_that_does_not_read_loses_packets_and_is_told_how_many(mosquitto, clients, readers, path):
     client = clients(url=mosquitto.url, inspect=path, inspect_bytes=4096, outbox_bytes=65536)
     slow, quick = readers(path), readers(path)

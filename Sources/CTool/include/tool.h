@@ -24,7 +24,13 @@ void tool_wall(int64_t *seconds, int32_t *nanoseconds);
  */
 size_t tool_time_text(int64_t seconds, uint8_t conversion, void *buffer, size_t capacity);
 
+/* "2026-11-27T13:45:00", in UTC. Returns the bytes written; 0 if they do not fit. */
+size_t tool_utc_text(int64_t seconds, void *buffer, size_t capacity);
+
 /* ---- Numbers (time.c) */
+
+/* The shortest decimal text that is the same double when it is read again. Returns its size. */
+size_t tool_double_text(double value, void *buffer, size_t capacity);
 
 /*
  * Writes a number of a JSON text, size bytes, as mosquitto_sub prints it: an int whole, else with 15 digits,

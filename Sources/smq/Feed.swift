@@ -1,0 +1,212 @@
+import CSwiftMQTT
+
+/// Where inspect and top get packets from: inspection sockets of running clients, a capture, or topics of a broker.
+class Feed {
+  /// The version of MQTT of each client, as far as it is known.
+  private var versions: [UInt32] = []
+
+  /// What to wait for.
+  var descriptors: [Int32] { [] }
+  /// In milliseconds; -1: there is nothing to wait for but `descriptors`.
+  var timeout: Int64 { -1 }
+  /// There will be nothing more; a text says why.
+  var end: Text? { nil }
+  /// The first `read` has everything from before.
+  var isLive: Bool { true }
+  /// "demo", "demo and 2 more".
+  var title: [UInt8] { [] }
+  /// "connected 5.0"
+  var state: Text { "" }
+  var lost: Int64 { 0 }
+  /// Packets from before this time are those of a trace: they tell nothing of how much is going on now.
+  var beginning: Int64 { .min }
+  /// `nil`: they are not known.
+  var numbers: ClientNumbers? { nil }
+
+  /// Reads what is there.
+  func read() throws(ExitError) -> [SeenPacket] { [] }
+  /// Has new numbers come.
+  func ask() {}
+
+  static func open(_ arguments: Arguments) throws(ExitError) -> Feed {
+    guard !arguments.operands.isEmpty else { return try BrokerFeed(arguments) }
+    if arguments.operands.count == 1, let file = try FileFeed.ifFile(arguments.operands[0]) { return file }
+    return try SocketFeed(arguments.operands)
+  }
+
+  /// Waits until there is something, or for so many milliseconds; `input`: or that can be read. Returns whether it can.
+  func wait(_ milliseconds: Int64, input: Int32 = -1) -> Bool {
+    var list = [System.Wait(descriptor: input), System.Wait(descriptor: signals)]
+    list += descriptors.map { System.Wait(descriptor: $0) }
+    System.poll(&list, timeout < 0 ? milliseconds : min(timeout, milliseconds))
+    return list[0].isReadable || list[0].isBroken
+  }
+
+  final func decode(_ packet: SeenPacket) -> DecodedPacket {
+    while versions.count <= packet.client { versions.append(0) }
+    let known = versions[packet.client] != 0 ? versions[packet.client] : UInt32(numbers?["protocol"] ?? 0)
+    let decoded = DecodedPacket(packet.bytes, length: packet.length, version: known)
+    if let connect = decoded.connect { versions[packet.client] = UInt32(connect.version) }
+    return decoded
+  }
+}
+
+/// Running clients.
+private final class SocketFeed: Feed {
+  private let clients: [InspectedClient]
+  private let since = System.wall
+
+  init(_ paths: [[UInt8]]) throws(ExitError) { clients = try inspectedClients(paths, timeout: 5000) }
+
+  override var descriptors: [Int32] { clients.map { $0.hasEnded ? -1 : $0.descriptor } }
+  override var end: Text? { clients.allSatisfy { $0.hasEnded } ? "the client has ended" : nil }
+  override var title: [UInt8] {
+    clients.count == 1
+      ? clients[0].name : Text("\(clients[0].name) and \(clients.count - 1) more").bytes
+  }
+  override var state: Text { "\(clients[0].numbers.state) \(clients[0].numbers.version)" }
+  override var beginning: Int64 { since.seconds * 1_000_000 + Int64(since.nanoseconds) / 1000 }
+  override var lost: Int64 { clients.reduce(0) { $0 + $1.lost } }
+  override var numbers: ClientNumbers? { clients[0].numbers }
+
+  override func read() throws(ExitError) -> [SeenPacket] {
+    var packets: [SeenPacket] = []
+    for (index, client) in clients.enumerated() {
+      try client.read()
+      packets += client.takePackets().map { $0.of(client: index) }
+    }
+    return packets
+  }
+
+  override func ask() { for client in clients { client.ask() } }
+}
+
+extension SeenPacket {
+  fileprivate func of(client: Int) -> SeenPacket {
+    SeenPacket(
+      client: client, microseconds: microseconds, isSent: isSent, length: length, bytes: bytes,
+      comment: comment)
+  }
+}
+
+/// A capture in a file.
+private final class FileFeed: Feed {
+  private let path: [UInt8]
+  private let descriptor: Int32
+  private var reader = CaptureReader()
+  private var names: [[UInt8]] = []
+  private var isRead = false
+  private var lostPackets: Int64 = 0
+
+  /// `nil`: there is no file of this name; a socket cannot be opened as one.
+  static func ifFile(_ path: [UInt8]) throws(ExitError) -> FileFeed? {
+    let descriptor = System.open(path)
+    return descriptor < 0 ? nil : FileFeed(path, descriptor)
+  }
+
+  private init(_ path: [UInt8], _ descriptor: Int32) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { System.close(descriptor) }
+
+  override var end: Text? { isRead ? "the capture ends here" : nil }
+  override var isLive: Bool { false }
+  override var title: [UInt8] { names.first ?? [] }
+  override var lost: Int64 { lostPackets }
+  override var timeout: Int64 { isRead ? -1 : 0 }
+
+  override func read() throws(ExitError) -> [SeenPacket] {
+    var packets: [SeenPacket] = []
+    var data: [UInt8] = []
+    guard !isRead else { return [] }
+    let count = System.read(descriptor, into: &data, 1 << 20)
+    if count < 0 { throw ExitError(text: "\(path.printable): \(System.errorText(Int32(-count)))") }
+    isRead = count == 0
+    reader.add(data)
+    do {
+      while let item = try reader.next() {
+        switch item {
+        case .section: break
+        case .client(let name): names.append(name)
+        case .packet(let packet): packets.append(packet)
+        case .statistics(_, let lost, _): lostPackets = lost
+        }
+      }
+    } catch {
+      throw ExitError(text: "\(path.printable): \(error.text)")
+    }
+    return packets
+  }
+}
+
+extension CaptureReader.Fault {
+  var text: Text {
+    switch self {
+    case .noCapture: "it is no capture (pcapng)"
+    case .byteOrder: "it is a capture of a machine with the other byte order"
+    case .damaged(let offset): "the capture is damaged at byte \(offset)"
+    }
+  }
+}
+
+/// Topics of a broker, to which this program subscribes.
+private final class BrokerFeed: Feed {
+  private let client: Client
+  private let arguments: Arguments
+  private let collected = CollectedPackets()
+  private var last: Text = "connecting"
+
+  init(_ arguments: Arguments) throws(ExitError) {
+    _ = signals
+    self.arguments = arguments
+    if arguments.topics.isEmpty { arguments.topics = [ascii("#")] }
+    let options = try receivingOptions(arguments, arguments.version ?? 4)
+    do throws(ClientRefused) {
+      client = try Client(options)
+    } catch {
+      throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
+    }
+    client.observe(collected)
+    _ = client.connect()
+  }
+
+  override var descriptors: [Int32] { [client.descriptor] }
+  override var timeout: Int64 { client.nextTimeout }
+  override var title: [UInt8] { brokerName(arguments).bytes }
+  override var state: Text { last }
+
+  override func read() throws(ExitError) -> [SeenPacket] {
+    client.service()
+    while let event = client.nextEvent() {
+      switch event.type {
+      case SMQ_EVENT_CONNECTED:
+        last = "connected"
+        _ = client.subscribe(
+          arguments.topics.map { MQTT.Filter(filter: $0, qos: arguments.qos) }, cookie: 1)
+      case SMQ_EVENT_DISCONNECTED: last = closeText(event)
+      default: break
+      }
+    }
+    return collected.take()
+  }
+}
+
+/// Collects packets of a client of this program.
+private final class CollectedPackets: PacketSink {
+  private var packets: [SeenPacket] = []
+
+  func take() -> [SeenPacket] {
+    defer { packets = [] }
+    return packets
+  }
+
+  override func write(_ packet: ObservedPacket, of client: UInt32) {
+    let wall = System.wall
+    packets.append(
+      SeenPacket(
+        client: 0, microseconds: wall.seconds * 1_000_000 + Int64(wall.nanoseconds) / 1000,
+        isSent: packet.isSent, length: packet.length, bytes: packet.data, comment: []))
+  }
+}

@@ -1,0 +1,131 @@
+/// smq inspect: the packets of running clients, of a capture, or of topics of a broker.
+func inspect(_ arguments: Arguments) throws(ExitError) -> Int32 {
+  let feed = try Feed.open(arguments)
+  if arguments.once || arguments.json || !System.isTerminal(1) {
+    try PacketPrinter(feed, arguments).run()
+  } else {
+    try InspectView(feed, arguments).run()
+  }
+  return 0
+}
+
+/// Without a terminal: a line for each packet, the oldest first.
+private final class PacketPrinter {
+  private let feed: Feed
+  private let arguments: Arguments
+  private let output = Output()
+  private var printed: Int64 = 0
+
+  init(_ feed: Feed, _ arguments: Arguments) {
+    self.feed = feed
+    self.arguments = arguments
+  }
+
+  func run() throws(ExitError) {
+    let end = arguments.timeout.map { System.milliseconds + $0 * 1000 }
+    var isDone = false
+    while !isDone && System.caughtSignal == 0 && output.error == 0 {
+      let packets = try feed.read()
+      for seen in packets where !isDone { isDone = print(seen) }
+      output.flush()
+      if feed.end != nil || arguments.once && feed.isLive { break }
+      let left = end.map { $0 - System.milliseconds } ?? 1000
+      if left <= 0 { throw ExitError(text: "the time of -W is up", status: 27) }
+      _ = feed.wait(min(left, 1000))
+    }
+    try output.finish()
+  }
+
+  /// Returns whether that was the last one.
+  private func print(_ seen: SeenPacket) -> Bool {
+    let packet = feed.decode(seen)
+    guard arguments.shownPackets?.shows(packet, isSent: seen.isSent) ?? true else { return false }
+    output.write((arguments.json ? json(seen, packet) : line(seen, packet)) + [10])
+    printed += 1
+    return printed == arguments.count
+  }
+
+  private func line(_ seen: SeenPacket, _ packet: DecodedPacket) -> [UInt8] {
+    let way: StaticString = seen.isSent ? ">" : "<"
+    let text: Text = "\(timestamp(milliseconds: UInt64(seen.microseconds / 1000))) \(way) \(packet.name) \(packet.summary)"
+    return text.bytes.escaped
+  }
+
+  private func json(_ seen: SeenPacket, _ packet: DecodedPacket) -> [UInt8] {
+    var json = JSONWriter(isPretty: arguments.pretty, isForTerminal: output.isTerminal)
+    json.beginObject()
+    json.key("time")
+    json.string(timestamp(milliseconds: UInt64(max(0, seen.microseconds) / 1000)))
+    json.key("direction")
+    json.string(ascii(seen.isSent ? "sent" : "received"))
+    json.key("packet")
+    json.string(packet.name.bytes)
+    json.key("length")
+    json.number(Int64(packet.length))
+    json.add(packet)
+    json.endObject()
+    return json.bytes
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func add(_ packet: DecodedPacket) {
+    func shown(_ text: [UInt8]) -> [UInt8] { text.isUTF8 ? text : text.escaped }
+    if let identifier = packet.identifier {
+      key("id")
+      number(Int64(identifier))
+    }
+    if let connect = packet.connect {
+      key("client_id")
+      string(shown(connect.clientID))
+      key("version")
+      string(DecodedPacket.versionName(connect.version).bytes)
+      key("keep_alive")
+      number(Int64(connect.keepAlive))
+    }
+    if packet.type == 3 { addMessage(packet, shown) }
+    if !packet.filters.isEmpty {
+      key("filters")
+      beginArray()
+      for (filter, _) in packet.filters { string(shown(filter)) }
+      endArray()
+    }
+    if !packet.reasonCodes.isEmpty {
+      key("reasons")
+      beginArray()
+      for code in packet.reasonCodes { string(packet.reason(code).bytes) }
+      endArray()
+    }
+    let properties = MQTT.properties(packet.properties)
+    if !properties.isEmpty { add(properties) }
+    if packet.isDamaged {
+      key("malformed")
+      bool(true)
+    }
+  }
+
+  private mutating func addMessage(_ packet: DecodedPacket, _ shown: ([UInt8]) -> [UInt8]) {
+    key("topic")
+    string(shown(packet.topic))
+    key("qos")
+    number(Int64(packet.qos))
+    key("retain")
+    bool(packet.retain)
+    key("dup")
+    bool(packet.duplicate)
+    key("payload_bytes")
+    number(Int64(packet.payloadSize))
+    if let decoded = decoded(packet.payload, topic: packet.topic, isPretty: false) {
+      key("format")
+      string(decoded.kind.bytes)
+      key("payload")
+      raw(decoded.json)
+    } else if packet.payload.isUTF8 {
+      key("payload")
+      string(packet.payload)
+    } else {
+      key("payload_hex")
+      string(packet.payload.hexadecimal)
+    }
+  }
+}

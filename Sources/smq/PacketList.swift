@@ -1,0 +1,49 @@
+/// The packets that inspect has, as many as there is room for: the oldest give way.
+struct PacketList {
+  struct Entry {
+    /// Counted from the first packet on.
+    let number: Int
+    let seen: SeenPacket
+    let packet: DecodedPacket
+
+    func contains(_ text: [UInt8]) -> Bool {
+      packet.name.bytes.contains(ignoringCase: text) || packet.summary.bytes.contains(ignoringCase: text)
+        || packet.payload.contains(ignoringCase: text)
+    }
+  }
+
+  private(set) var entries: [Entry] = []
+  private var count = 0
+  private var bytes = 0
+  /// Those that gave way, and are still in the array.
+  private var gone = 0
+
+  private static let most = 10_000
+  private static let mostBytes = 32 << 20
+
+  /// The oldest one first.
+  var all: ArraySlice<Entry> { entries[gone...] }
+
+  @discardableResult
+  mutating func add(_ seen: SeenPacket, _ packet: DecodedPacket) -> Entry {
+    let entry = Entry(number: count, seen: seen, packet: packet)
+    count += 1
+    bytes += seen.bytes.count
+    entries.append(entry)
+    while entries.count - gone > Self.most || bytes > Self.mostBytes && entries.count - gone > 1 {
+      bytes -= entries[gone].seen.bytes.count
+      gone += 1
+    }
+    if gone > Self.most {
+      entries.removeFirst(gone)
+      gone = 0
+    }
+    return entry
+  }
+
+  mutating func clear() {
+    entries = []
+    gone = 0
+    bytes = 0
+  }
+}
