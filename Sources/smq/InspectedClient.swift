@@ -42,11 +42,11 @@ final class InspectedClient {
     // It is as much as the socket may hold, at most, so that a busy client does not keep this program from its other work.
     for _ in 0..<64 where !hasEnded {
       var data: [UInt8] = []
-      let count = System.read(descriptor, into: &data, 262_144)
-      if count <= 0 {
-        hasEnded = !System.isNotNow(count)
+      guard let count = System.receive(descriptor, into: &data, 262_144) else {
+        hasEnded = true
         break
       }
+      if count == 0 { break }
       reader.add(data)
       try take()
     }

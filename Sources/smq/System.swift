@@ -130,10 +130,17 @@ enum System {
 
   /// A descriptor, or -errno.
   static func inspect(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_inspect($0) } }
-  /// A result of `read` says that there is nothing now.
-  static func isNotNow(_ result: Int64) -> Bool {
-    result == -Int64(PLATFORM_EAGAIN) || result == -Int64(PLATFORM_EINTR)
+  /// Appends what a socket has, one datagram or at most `size` bytes, to `buffer`: how many; 0: it has nothing now; `nil`:
+  /// it is at its end, or broken.
+  static func receive(_ descriptor: Int32, into buffer: inout [UInt8], _ size: Int) -> Int? {
+    var count: Int32 = 0
+    buffer += unsafe [UInt8](unsafeUninitializedCapacity: size) { target, initialized in
+      unsafe count = platform_receive(descriptor, target.baseAddress, size)
+      initialized = Int(max(0, count))
+    }
+    return count < 0 ? nil : Int(count)
   }
+
   static func takeKeys() -> Int32 { tool_terminal_keys(0) }
   static func giveKeysBack() { tool_terminal_restore() }
 
