@@ -1,7 +1,11 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -52,4 +56,30 @@ int32_t tool_listen(uint16_t port, uint16_t *bound) {
 int32_t tool_accept(int32_t fd) {
     int connection = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     return connection < 0 ? -errno : connection;
+}
+
+int32_t tool_connect(const void *host, uint16_t port) {
+    char service[8];
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
+    snprintf(service, sizeof service, "%u", port);
+    if (getaddrinfo(host, service, &hints, &list) != 0) {
+        return -EADDRNOTAVAIL;
+    }
+    int result = -EADDRNOTAVAIL;
+    for (struct addrinfo *address = list; address && result < 0; address = address->ai_next) {
+        int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int on = 1;
+        if (fd >= 0 && connect(fd, address->ai_addr, address->ai_addrlen) == 0) {
+            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+            fcntl(fd, F_SETFL, O_NONBLOCK);
+            result = fd;
+        } else {
+            result = -errno;
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+    }
+    freeaddrinfo(list);
+    return result;
 }

@@ -39,7 +39,7 @@ extension Arguments {
     }
     // A publisher has one topic, the last one given; a subscriber has all of them.
     func addTopic(_ name: [UInt8]) throws(ExitError) {
-      if command.set & (Commands.sub | Commands.viewing) != 0 { topics.append(try filter(name)) } else { topics = [try topic(name)] }
+      if command.set & (Commands.sub | Commands.console | Commands.viewing) != 0 { topics.append(try filter(name)) } else { topics = [try topic(name)] }
     }
     func quality() throws(ExitError) -> UInt8 {
       guard let qos = value.number(in: 0...2) else {
@@ -129,6 +129,12 @@ extension Arguments {
     case .journalFile: journalFile = try some()
     case .operand: operands.append(try some())
     case .prometheus: prometheus = true
+    case .asServer: isServer = true
+    case .speed:
+      guard let factor = System.decimal(value, scale: 1000), (0...1_000_000_000).contains(factor) else {
+        throw usageError("\(option.name) needs a number from 0 to 1000000, not \"\(value.printable)\"")
+      }
+      speed = factor
     case .once: once = true
     case .filter:
       guard let wanted = PacketFilter(value) else {

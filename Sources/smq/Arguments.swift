@@ -68,6 +68,8 @@ final class Arguments {
   var json = false
   var prometheus = false
   var once = false
+  var isServer = false
+  var speed: Int64 = 1000  // thousandths
   var shownPackets: PacketFilter?
   var interval: Int64 = 1000  // milliseconds
   /// The words that are no options: sockets, or a file.
@@ -185,6 +187,7 @@ final class Arguments {
     case Commands.bench, Commands.check: options.first { $0.key == .url }
     case Commands.journal: Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
     case Commands.inspect, Commands.top: Option(.operand, "", "SOCKET", "SOCKET", Commands.viewing, "")
+    case Commands.replay: Option(.operand, "", "FILE", "FILE", Commands.replay, "")
     case Commands.stats: Option(.operand, "", "SOCKET", "SOCKET", Commands.stats, "")
     default: nil
     }
@@ -262,6 +265,10 @@ final class Arguments {
       if !operands.isEmpty && isOfBroker {
         throw usageError("a socket, or a capture, and a broker cannot be looked at together")
       }
+    }
+    if command.set == Commands.replay {
+      if operands.count != 1 { throw usageError("a capture is required: smq replay FILE") }
+      if isServer && !host.isEmpty { throw usageError("--server and -h cannot be used together") }
     }
     if command.set == Commands.stats {
       if operands.isEmpty { throw usageError("an inspection socket is required: smq stats SOCKET") }

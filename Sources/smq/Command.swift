@@ -32,12 +32,19 @@ let commands: [Command] = [
     name: "journal", set: Commands.journal, summary: "list, check or export the journal of a client",
     usage: "FILE [--json] [--pretty] [--check]", file: "", run: journal),
   Command(
+    name: "console", set: Commands.console, summary: "connect, and publish and subscribe by typing",
+    usage: "[-t FILTER]... [OPTION]...", file: "", run: console),
+  Command(
     name: "inspect", set: Commands.inspect,
     summary: "show the packets of a running client, of a capture, or of a broker's topics",
     usage: "{SOCKET... | FILE | -t FILTER...} [--once] [--json] [OPTION]...", file: "", run: inspect),
   Command(
     name: "top", set: Commands.top, summary: "show what a running client is busy with, or a broker's topics",
     usage: "{SOCKET... | FILE | -t FILTER...} [--once] [--json] [OPTION]...", file: "", run: top),
+  Command(
+    name: "replay", set: Commands.replay,
+    summary: "play a capture again, as its client or as its broker",
+    usage: "FILE [-h HOST] [-p PORT] [--server] [--speed FACTOR] [-W SECONDS]", file: "", run: replay),
   Command(
     name: "stats", set: Commands.stats, summary: "print the numbers of running clients",
     usage: "SOCKET... [--json | --prometheus] [-W SECONDS]", file: "", run: stats),
@@ -51,7 +58,7 @@ func run(_ words: [[UInt8]]) -> Int32 {
   guard let command = commands.first(where: { first == $0.name }) else {
     printError(
       "smq",
-      "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal, inspect, top, stats or help")
+      "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal, console, inspect, top, replay, stats or help")
     return 1
   }
   do {

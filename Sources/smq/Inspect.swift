@@ -47,7 +47,7 @@ private final class PacketPrinter {
 
   private func line(_ seen: SeenPacket, _ packet: DecodedPacket) -> [UInt8] {
     let way: StaticString = seen.isSent ? ">" : "<"
-    let text: Text = "\(timestamp(milliseconds: UInt64(seen.microseconds / 1000))) \(way) \(packet.name) \(packet.summary)"
+    let text: Text = "\(timestamp(milliseconds: UInt64(seen.microseconds / 1000))) \(way) \(packet.line)"
     return text.bytes.escaped
   }
 

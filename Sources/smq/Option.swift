@@ -8,7 +8,7 @@ enum Key: UInt8 {
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
-  case capture, captureSize, operand, prometheus, once, interval, filter
+  case capture, captureSize, operand, prometheus, once, interval, filter, asServer, speed
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
     tlsVersion,
@@ -29,7 +29,8 @@ enum Commands {
   static let top: UInt16 = 128
   static let stats: UInt16 = 256
   static let replay: UInt16 = 512
-  static let mosquitto = pub | sub | rr
+  static let console: UInt16 = 1024
+  static let mosquitto = pub | sub | rr | console
   static let reading = sub | rr
   static let writing = pub | rr
   /// Those that connect to a broker.
@@ -77,9 +78,9 @@ struct Option {
 let options: [Option] = [
   // ---- The broker
   Option(
-    .host, "-h", "--host", "HOST", Commands.online, "the broker's host name or address (default: localhost)"),
+    .host, "-h", "--host", "HOST", Commands.online | Commands.replay, "the broker's host name or address (default: localhost)"),
   Option(
-    .port, "-p", "--port", "PORT", Commands.online,
+    .port, "-p", "--port", "PORT", Commands.online | Commands.replay,
     "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
   Option(
     .url, "-L", "--url", "URL", Commands.online,
@@ -305,6 +306,15 @@ let options: [Option] = [
   Option(
     .timeout, "-W", "", "SECONDS", Commands.inspect,
     "without a terminal: end after that many seconds, with exit status 27"),
+  Option(
+    .asServer, "", "--server", "", Commands.replay,
+    "be the broker of the capture, on a port of 127.0.0.1, instead of its client"),
+  Option(
+    .speed, "", "--speed", "FACTOR", Commands.replay,
+    "how much faster than it was then (default: 1); 0: without pauses"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.replay,
+    "how long to wait for each packet of the other side (default: 10)"),
   Option(.once, "", "--once", "", Commands.top, "print one interval, without a terminal, and end"),
   Option(
     .interval, "", "--interval", "SECONDS", Commands.top,

@@ -2,6 +2,12 @@ import CSwiftMQTT
 
 /// What a packet says, in words.
 extension DecodedPacket {
+  /// "PUBLISH q1 #12 meter/7 11 bytes"
+  var line: Text {
+    let summary = summary
+    return summary.isEmpty ? Text(name.bytes) : "\(name) \(summary)"
+  }
+
   /// What there is besides its name: "q1 #12 meter/7 11 bytes".
   var summary: Text {
     var words: [Text] = []

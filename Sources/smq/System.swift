@@ -141,6 +141,17 @@ enum System {
     return count < 0 ? nil : Int(count)
   }
 
+  /// Each is a descriptor, or -errno.
+  static func connect(_ host: [UInt8], _ port: UInt16) -> Int32 {
+    unsafe withTerminated(host) { unsafe tool_connect($0, port) }
+  }
+  static func accept(_ listener: Int32) -> Int32 { tool_accept(listener) }
+  static func listen(_ port: UInt16) -> (descriptor: Int32, port: UInt16) {
+    var bound: UInt16 = 0
+    let descriptor = unsafe tool_listen(port, &bound)
+    return (descriptor, bound)
+  }
+
   static func takeKeys() -> Int32 { tool_terminal_keys(0) }
   static func giveKeysBack() { tool_terminal_restore() }
 

@@ -120,6 +120,9 @@ int32_t tool_inspect(const void *path);
 /* Listens at a port of the loopback, 0: any, and writes which one it is. Returns a descriptor, or -errno. */
 int32_t tool_listen(uint16_t port, uint16_t *bound);
 
+/* Connects by TCP to a name or an address, and waits. Returns a descriptor that does not block, or -errno. */
+int32_t tool_connect(const void *host, uint16_t port);
+
 /* Takes the next connection; the descriptor does not block. Returns it, or -errno. */
 int32_t tool_accept(int32_t fd);
 
