@@ -49,6 +49,11 @@ const char *shim_line_unwritten(char *line, size_t size, const char *id, int32_t
     return line;
 }
 
+const char *shim_line_unseen(char *line, size_t size, const char *id, const char *path, int32_t number) {
+    snprintf(line, size, "Client %.100s has no inspection socket: %s: %s", id ? id : "(null)", strerror(number), path);
+    return line;
+}
+
 const char *shim_line_publish(char *line, size_t size, const char *id, const struct shim_publish *publish) {
     snprintf(line, size, "Client %s %s PUBLISH (d%d, q%d, r%d, m%d, '%.*s', ... (%ld bytes))", id ? id : "(null)",
              publish->is_received ? "received" : "sending", publish->duplicate, publish->qos, publish->retain,

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- memory ---- */
 
@@ -59,35 +61,50 @@ static bool is_plain(char byte) {
            byte == '-' || byte == '_';
 }
 
-static const char *journal_directory(void) {
-    /* Whoever starts a program with more rights than their own does not choose where it writes. */
-    const char *directory = secure_getenv("MOSQUITTO_JOURNAL");
+/* Whoever starts a program with more rights than their own does not choose where it writes. */
+static const char *directory_of(const char *variable) {
+    const char *directory = secure_getenv(variable);
     return directory && *directory ? directory : NULL;
 }
 
-bool shim_has_journals(void) { return journal_directory() != NULL; }
-
-char *shim_journal_path(const char *id) {
-    static const char digits[] = "0123456789ABCDEF", suffix[] = ".journal";
-    const char *directory = journal_directory();
-    if (!directory) return NULL;
+/* DIRECTORY/NAMEsuffix, with %XX for bytes of the name that have a meaning elsewhere. */
+static char *path_in(const char *directory, const char *name, const char *suffix) {
+    static const char digits[] = "0123456789ABCDEF";
     size_t length = strlen(directory);
-    char *path = malloc(length + 1 + 3 * strlen(id) + sizeof suffix);
+    char *path = malloc(length + 1 + 3 * strlen(name) + strlen(suffix) + 1);
     if (!path) return NULL;
     memcpy(path, directory, length);
     char *end = path + length;
     *end++ = '/';
-    for (; *id; id++) {
-        if (is_plain(*id)) {
-            *end++ = *id;
+    for (; *name; name++) {
+        if (is_plain(*name)) {
+            *end++ = *name;
         } else {
             *end++ = '%';
-            *end++ = digits[(unsigned char)*id >> 4];
-            *end++ = digits[*id & 15];
+            *end++ = digits[(unsigned char)*name >> 4];
+            *end++ = digits[*name & 15];
         }
     }
-    memcpy(end, suffix, sizeof suffix);
+    strcpy(end, suffix);
     return path;
+}
+
+bool shim_has_journals(void) { return directory_of("MOSQUITTO_JOURNAL") != NULL; }
+
+char *shim_journal_path(const char *id) {
+    const char *directory = directory_of("MOSQUITTO_JOURNAL");
+    return directory ? path_in(directory, id, ".journal") : NULL;
+}
+
+char *shim_inspect_path(const char *id) {
+    const char *directory = directory_of("MOSQUITTO_INSPECT");
+    char suffix[32] = ".sock";
+    if (!directory) return NULL;
+    if (!id || !*id) {
+        id = program_invocation_short_name;
+        snprintf(suffix, sizeof suffix, ".%d.sock", (int)getpid());
+    }
+    return path_in(directory, id, suffix);
 }
 
 int32_t shim_journal_errno(int32_t reason, int32_t number) {

@@ -89,6 +89,8 @@ extension Mosquitto.Locked {
     if isNew {
       let result = chooseJournal(keepsSession: request.keepSession)
       guard result == MOSQ_ERR_SUCCESS else { return result }
+      chooseInspection()
+      unsafe request.inspectionPath = spanOrNone(state.inspectPath)
     }
     setJournal(&request)
     var options: ClientOptions
@@ -133,7 +135,9 @@ extension Mosquitto.Locked {
       unsafe client.initialize(to: Client(options, plan: clientPlan, block: block, on: platform))
       unsafe state.client = unsafe client
       unsafe state.memory = unsafe memory
-      return openJournal(options, journal, in: block)
+      let result = openJournal(options, journal, in: block)
+      if result == MOSQ_ERR_SUCCESS { openInspection(options) }
+      return result
     } catch {
       unsafe shim_free(memory)
       shim_set_errno(error.code)

@@ -126,6 +126,7 @@ extension Mosquitto.Locked {
     clearWill()
     unsafe MosquittoCompat.free(&state.id)
     unsafe MosquittoCompat.free(&state.journalPath)
+    unsafe MosquittoCompat.free(&state.inspectPath)
     unsafe MosquittoCompat.free(&state.userName)
     unsafe MosquittoCompat.free(&state.password)
     unsafe MosquittoCompat.free(&state.host)

@@ -41,6 +41,8 @@ typealias Client = MQTTClient.Client<Linux>
   var client: UnsafeMutablePointer<Client>? = nil
   /// The path of its journal, if it is to have one.
   var journalPath: Text? = nil
+  /// The path of its inspection socket, if it is to have one.
+  var inspectPath: Text? = nil
   /// So many ids were assigned before the journal was taken up, and their messages have Packet Identifiers that are
   /// `midShift` ahead of them, because messages of an earlier process have those. 0: they are the same.
   var shiftedMids: UInt32 = 0

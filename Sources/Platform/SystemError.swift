@@ -16,6 +16,7 @@ public enum SystemError {
   /// What was to be read lies behind the end of a file. No errno is negative.
   public static var endOfFile: Int32 { Int32(PLATFORM_END_OF_FILE) }
   public static var outOfMemory: Int32 { Int32(PLATFORM_ENOMEM) }
+  public static var nameTooLong: Int32 { Int32(PLATFORM_ENAMETOOLONG) }
   public static var brokenPipe: Int32 { Int32(PLATFORM_EPIPE) }
   public static var notSupported: Int32 { Int32(PLATFORM_EOPNOTSUPP) }
   public static var connectionReset: Int32 { Int32(PLATFORM_ECONNRESET) }

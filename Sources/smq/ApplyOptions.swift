@@ -39,7 +39,11 @@ extension Arguments {
     }
     // A publisher has one topic, the last one given; a subscriber has all of them.
     func addTopic(_ name: [UInt8]) throws(ExitError) {
-      if command.set & (Commands.sub | Commands.console | Commands.viewing) != 0 { topics.append(try filter(name)) } else { topics = [try topic(name)] }
+      if command.set & (Commands.sub | Commands.console | Commands.viewing) != 0 {
+        topics.append(try filter(name))
+      } else {
+        topics = [try topic(name)]
+      }
     }
     func quality() throws(ExitError) -> UInt8 {
       guard let qos = value.number(in: 0...2) else {
@@ -58,7 +62,9 @@ extension Arguments {
     case .port: port = UInt32(try number(1...65_535))
     case .url:
       url = try some()
-      if command.set & (Commands.mosquitto | Commands.viewing) != 0, let name = BrokerURL(value).topic, !name.isEmpty {
+      if command.set & (Commands.mosquitto | Commands.viewing) != 0, let name = BrokerURL(value).topic,
+        !name.isEmpty
+      {
         try addTopic(name)
       }
     case .unix: unix = try some()
@@ -139,7 +145,8 @@ extension Arguments {
     case .filter:
       guard let wanted = PacketFilter(value) else {
         throw usageError(
-          "\(option.name): \"\(value.printable)\" is not names of packets, Topic Filters, 'sent' or 'received'")
+          "\(option.name): \"\(value.printable)\" is not names of packets, Topic Filters, 'sent' or 'received'"
+        )
       }
       shownPackets = wanted
     case .interval:

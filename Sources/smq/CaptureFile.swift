@@ -60,7 +60,8 @@ final class CaptureFile: PacketSink {
     pending.packet(
       CapturedPacket(
         interface: client,
-        time: CaptureTime(high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
+        time: CaptureTime(
+          high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
         isSent: packet.isSent, connection: connection, length: packet.length,
         outbox: CapturedPacket.Outbox(
           messages: UInt32(truncatingIfNeeded: packet.outboxMessages),

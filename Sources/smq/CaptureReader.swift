@@ -134,7 +134,8 @@ struct CaptureReader {
       if code == 2 { isSent = value.first == 2 }
     }
     return SeenPacket(
-      client: Int(interface), microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)), isSent: isSent,
+      client: Int(interface), microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)),
+      isSent: isSent,
       length: max(Int(length) - tags, 0), bytes: Array(data[tags...]), comment: comment)
   }
 

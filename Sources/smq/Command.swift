@@ -58,7 +58,8 @@ func run(_ words: [[UInt8]]) -> Int32 {
   guard let command = commands.first(where: { first == $0.name }) else {
     printError(
       "smq",
-      "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal, console, inspect, top, replay, stats or help")
+      "\"\(first.printable)\" is not a command: use pub, sub, rr, bench, check, journal, console, inspect, top, replay, stats or help"
+    )
     return 1
   }
   do {

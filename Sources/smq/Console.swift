@@ -22,8 +22,12 @@ private final class Console {
   }
 
   private static let verbs: [Verb] = [
-    Verb(name: "pub", usage: "TOPIC [TEXT...]", help: "publish with the QoS of 'qos'") { $0.publish($1, retain: false) },
-    Verb(name: "retain", usage: "TOPIC [TEXT...]", help: "publish a retained message") { $0.publish($1, retain: true) },
+    Verb(name: "pub", usage: "TOPIC [TEXT...]", help: "publish with the QoS of 'qos'") {
+      $0.publish($1, retain: false)
+    },
+    Verb(name: "retain", usage: "TOPIC [TEXT...]", help: "publish a retained message") {
+      $0.publish($1, retain: true)
+    },
     Verb(name: "sub", usage: "FILTER...", help: "subscribe with the QoS of 'qos'") { $0.subscribe($1) },
     Verb(name: "unsub", usage: "FILTER...", help: "unsubscribe") { $0.unsubscribe($1) },
     Verb(name: "qos", usage: "0|1|2", help: "the Quality of Service from now on") { $0.setQoS($1) },
@@ -60,7 +64,9 @@ private final class Console {
   private func took(_ event: Event) {
     switch event.type {
     case SMQ_EVENT_CONNECTED:
-      tell("connected to \(brokerName(arguments)), \(event.sessionPresent ? "with the session" : "with a new session" as Text)")
+      tell(
+        "connected to \(brokerName(arguments)), \(event.sessionPresent ? "with the session" : "with a new session" as Text)"
+      )
       let filters = arguments.topics.map { MQTT.Filter(filter: $0, qos: arguments.qos) }
       if !filters.isEmpty { _ = loop.client.subscribe(filters, cookie: 0) }
     case SMQ_EVENT_DISCONNECTED:
@@ -77,7 +83,9 @@ private final class Console {
   }
 
   private func shown(_ message: Event) -> Text {
-    if let decoded = decoded(message.payload, topic: message.topic, isPretty: false) { return Text(decoded.json) }
+    if let decoded = decoded(message.payload, topic: message.topic, isPretty: false) {
+      return Text(decoded.json)
+    }
     return Text(message.payload)
   }
 
@@ -86,7 +94,8 @@ private final class Console {
       tell("failed: \(closeText(event))")
     } else if !event.reasonCodes.isEmpty {
       for code in event.reasonCodes {
-        tell(code < 3 && event.cookie != 1 ? "subscribed with QoS \(Int(code))" : MQTT.reasonName(5, Int(code)))
+        tell(
+          code < 3 && event.cookie != 1 ? "subscribed with QoS \(Int(code))" : MQTT.reasonName(5, Int(code)))
       }
     } else if event.cookie > 1 {
       tell("delivered")
@@ -168,7 +177,9 @@ private final class Console {
   }
 
   private func connect(_ words: ArraySlice<[UInt8]>) -> Bool { report(loop.client.connect()) }
-  private func disconnect(_ words: ArraySlice<[UInt8]>) -> Bool { report(loop.client.disconnect(drain: 5000)) }
+  private func disconnect(_ words: ArraySlice<[UInt8]>) -> Bool {
+    report(loop.client.disconnect(drain: 5000))
+  }
 
   private func help(_ words: ArraySlice<[UInt8]>) -> Bool {
     for verb in Self.verbs {

@@ -57,7 +57,8 @@ struct DecodedPacket {
   var name: StaticString { Self.names[Int(type)] }
 
   static let names: [StaticString] = [
-    "no packet", "CONNECT", "CONNACK", "PUBLISH", "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE", "SUBACK",
+    "no packet", "CONNECT", "CONNACK", "PUBLISH", "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE",
+    "SUBACK",
     "UNSUBSCRIBE", "UNSUBACK", "PINGREQ", "PINGRESP", "DISCONNECT", "AUTH",
   ]
 

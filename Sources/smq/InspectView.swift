@@ -284,7 +284,9 @@ final class InspectView {
   }
 
   private var numbers: [Line] {
-    guard let numbers = feed.numbers else { return [Line("  a broker, and a capture, have no numbers", .dim)] }
+    guard let numbers = feed.numbers else {
+      return [Line("  a broker, and a capture, have no numbers", .dim)]
+    }
     return numbers.all.map { name, value in
       var line = Line("  \(name)", .dim)
       line.fill(to: 30)
@@ -324,7 +326,8 @@ extension Blocks {
     packet(
       CapturedPacket(
         interface: UInt32(seen.client),
-        time: CaptureTime(high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
+        time: CaptureTime(
+          high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
         isSent: seen.isSent, connection: 0, length: seen.length, outbox: nil), seen.bytes)
   }
 }

@@ -78,7 +78,8 @@ struct Option {
 let options: [Option] = [
   // ---- The broker
   Option(
-    .host, "-h", "--host", "HOST", Commands.online | Commands.replay, "the broker's host name or address (default: localhost)"),
+    .host, "-h", "--host", "HOST", Commands.online | Commands.replay,
+    "the broker's host name or address (default: localhost)"),
   Option(
     .port, "-p", "--port", "PORT", Commands.online | Commands.replay,
     "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
@@ -200,7 +201,8 @@ let options: [Option] = [
     .responseTopic, "-e", "--response-topic", "TOPIC", Commands.rr,
     "the topic of the response, which smq rr subscribes to"),
   Option(
-    .qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench | Commands.viewing, "the Quality of Service: 0, 1 or 2"),
+    .qos, "-q", "--qos", "QOS", Commands.mosquitto | Commands.bench | Commands.viewing,
+    "the Quality of Service: 0, 1 or 2"),
   Option(.message, "-m", "--message", "TEXT", Commands.writing, "the message"),
   Option(.file, "-f", "--file", "FILE", Commands.writing, "publish the content of the file"),
   Option(.lines, "-l", "--stdin-line", "", Commands.pub, "publish each line of standard input as a message"),
@@ -286,7 +288,9 @@ let options: [Option] = [
   Option(
     .json, "", "--json", "", Commands.journal,
     "print everything that the file has as JSON, with properties and payloads"),
-  Option(.pretty, "", "--pretty", "", Commands.journal | Commands.stats | Commands.inspect, "print JSON on several lines"),
+  Option(
+    .pretty, "", "--pretty", "", Commands.journal | Commands.stats | Commands.inspect,
+    "print JSON on several lines"),
   Option(
     .json, "", "--json", "", Commands.stats, "print a JSON array with an object for each client"),
   Option(

@@ -91,7 +91,8 @@ extension DecodedPacket {
       facts.append(("DUP", duplicate ? "yes" : "no"))
     }
     for (filter, options) in filters {
-      facts.append(("Topic Filter", options.map { "\(filter) \(Self.subscriptionOptions($0))" } ?? Text(filter)))
+      facts.append(
+        ("Topic Filter", options.map { "\(filter) \(Self.subscriptionOptions($0))" } ?? Text(filter)))
     }
     for code in reasonCodes { facts.append(("Reason Code", "\(reason(code)) (\(Int(code)))")) }
     for property in MQTT.properties(properties) {
@@ -110,7 +111,8 @@ extension DecodedPacket {
   private var connectFacts: [(name: StaticString, value: Text)] {
     guard let connect else { return [] }
     var facts: [(name: StaticString, value: Text)] = [
-      ("version", Text(Self.versionName(connect.version).bytes)), ("Client Identifier", Text(connect.clientID)),
+      ("version", Text(Self.versionName(connect.version).bytes)),
+      ("Client Identifier", Text(connect.clientID)),
       ("Clean Start", connect.cleanStart ? "yes" : "no"), ("Keep Alive", "\(Int(connect.keepAlive)) s"),
     ]
     if let name = connect.userName { facts.append(("user name", Text(name))) }

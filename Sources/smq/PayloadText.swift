@@ -32,7 +32,8 @@ struct PayloadText {
       }
       line += [UInt8](repeating: 32, count: max(0, 50 - line.count))
       line += row.map { (32..<127).contains($0) ? $0 : 46 }
-      return "\([UInt8(truncatingIfNeeded: start >> 16), UInt8(truncatingIfNeeded: start >> 8), UInt8(truncatingIfNeeded: start)].hexadecimal)  \(line)"
+      return
+        "\([UInt8(truncatingIfNeeded: start >> 16), UInt8(truncatingIfNeeded: start >> 8), UInt8(truncatingIfNeeded: start)].hexadecimal)  \(line)"
     }
   }
 }

@@ -7,7 +7,9 @@ func replay(_ arguments: Arguments) throws(ExitError) -> Int32 {
   let replayer = Replayer(arguments, output)
   if arguments.isServer {
     let (listener, port) = System.listen(UInt16(arguments.port))
-    guard listener >= 0 else { throw ExitError(text: "port \(arguments.port): \(System.errorText(-listener))") }
+    guard listener >= 0 else {
+      throw ExitError(text: "port \(arguments.port): \(System.errorText(-listener))")
+    }
     defer { System.close(listener) }
     output.write(Text("listening on 127.0.0.1 port \(Int(port))\n").bytes)
     for connection in recording.connections {
@@ -54,7 +56,9 @@ struct Recording {
 
   init(_ path: [UInt8]) throws(ExitError) {
     let descriptor = System.open(path)
-    guard descriptor >= 0 else { throw ExitError(text: "\(path.printable): \(System.errorText(-descriptor))") }
+    guard descriptor >= 0 else {
+      throw ExitError(text: "\(path.printable): \(System.errorText(-descriptor))")
+    }
     defer { System.close(descriptor) }
     var reader = CaptureReader()
     var count: Int64 = 1

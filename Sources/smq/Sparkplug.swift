@@ -31,10 +31,12 @@ enum Sparkplug {
     Field(number: 5, name: "is_historical", kind: .bool), Field(number: 6, name: "is_transient", kind: .bool),
     Field(number: 7, name: "is_null", kind: .bool), Field(number: 8, name: "metadata", kind: .bytes),
     Field(number: 9, name: "properties", kind: .bytes), Field(number: 10, name: "int_value", kind: .number),
-    Field(number: 11, name: "long_value", kind: .number), Field(number: 12, name: "float_value", kind: .float),
+    Field(number: 11, name: "long_value", kind: .number),
+    Field(number: 12, name: "float_value", kind: .float),
     Field(number: 13, name: "double_value", kind: .double),
     Field(number: 14, name: "boolean_value", kind: .bool),
-    Field(number: 15, name: "string_value", kind: .text), Field(number: 16, name: "bytes_value", kind: .bytes),
+    Field(number: 15, name: "string_value", kind: .text),
+    Field(number: 16, name: "bytes_value", kind: .bytes),
     Field(number: 17, name: "dataset_value", kind: .bytes),
     Field(number: 18, name: "template_value", kind: .bytes),
   ]
@@ -54,7 +56,11 @@ enum Sparkplug {
       guard let tag = cursor.varint(), let raw = raw(tag & 7, &cursor) else { return nil }
       guard let field = fields.first(where: { $0.number == tag >> 3 }) else { continue }
       guard let value = value(raw, field.kind, depth) else { return nil }
-      if field.kind == .metric { metrics.append(value) } else { pairs.append((.text(field.name.bytes), value)) }
+      if field.kind == .metric {
+        metrics.append(value)
+      } else {
+        pairs.append((.text(field.name.bytes), value))
+      }
     }
     if !metrics.isEmpty { pairs.append((.text(ascii("metrics")), .array(metrics))) }
     return .map(pairs)

@@ -29,7 +29,8 @@ func inspectedClients(_ paths: [[UInt8]], timeout: Int64) throws(ExitError) -> [
     }
     let left = end - System.milliseconds
     guard left > 0 else {
-      throw ExitError(text: "\(waiting.path.printable): the client does not answer: it does not run", status: 27)
+      throw ExitError(
+        text: "\(waiting.path.printable): the client does not answer: it does not run", status: 27)
     }
     var list = [System.Wait(descriptor: waiting.descriptor)]
     System.poll(&list, left)
@@ -91,7 +92,8 @@ extension JSONWriter {
 private let gauges: [StaticString] = [
   "state", "protocol", "outbox_bytes", "outbox_bytes_peak", "outbox_bytes_capacity", "outbox_messages",
   "outbox_messages_peak", "outbox_messages_capacity", "outbox_age_ms", "urgent_bytes", "urgent_bytes_peak",
-  "urgent_messages", "urgent_messages_peak", "in_flight", "in_flight_maximum", "submit_waiting", "submit_peak",
+  "urgent_messages", "urgent_messages_peak", "in_flight", "in_flight_maximum", "submit_waiting",
+  "submit_peak",
   "unacknowledged", "unacknowledged_peak", "receive_maximum", "requests", "requests_peak", "replies",
   "replies_peak", "subscriptions", "receive_bytes_peak", "control_bytes_peak",
 ]

@@ -52,7 +52,9 @@ enum System {
   // ---- Numbers
 
   /// The shortest text that is this number when it is read again.
-  static func text(of value: Double) -> [UInt8] { unsafe filled(32) { unsafe tool_double_text(value, $0, 32) } }
+  static func text(of value: Double) -> [UInt8] {
+    unsafe filled(32) { unsafe tool_double_text(value, $0, 32) }
+  }
 
   /// As JSON prints a number; nil if it is not one.
   static func jsonNumber(_ text: [UInt8]) -> [UInt8]? {

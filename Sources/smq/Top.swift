@@ -283,7 +283,8 @@ func + (left: Line, right: Line) -> Line {
 /// What happened that often in an interval of milliseconds.
 func perSecond(_ count: Int64, _ interval: Int64, places: Int = 1) -> Text {
   let thousandths = count * 1_000_000 / max(1, interval)
-  return places == 0 ? grouped((thousandths + 500) / 1000) : fraction(thousandths: thousandths, places: places)
+  return places == 0
+    ? grouped((thousandths + 500) / 1000) : fraction(thousandths: thousandths, places: places)
 }
 
 /// Packets and bytes in both directions.
@@ -315,7 +316,9 @@ private struct Traffic {
 
   func line(_ interval: Int64) -> Line {
     var line = Line("Sent      ")
-    line.add("\(perSecond(newSent.messages, interval)) msg/s  \(perSecond(newSent.bytes, interval, places: 0)) B/s", .notable)
+    line.add(
+      "\(perSecond(newSent.messages, interval)) msg/s  \(perSecond(newSent.bytes, interval, places: 0)) B/s",
+      .notable)
     line.fill(to: 40)
     line.add("Received  ")
     line.add(

@@ -38,7 +38,9 @@ private struct CBORReader {
     }
   }
 
-  private mutating func bytes(_ count: UInt64) -> [UInt8]? { Int(exactly: count).flatMap { cursor.bytes($0) } }
+  private mutating func bytes(_ count: UInt64) -> [UInt8]? {
+    Int(exactly: count).flatMap { cursor.bytes($0) }
+  }
 
   // Each element takes a byte at least, so the loops end with the payload.
 

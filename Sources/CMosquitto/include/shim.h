@@ -41,6 +41,12 @@ uint32_t shim_environment(const char *name, uint32_t minimum, uint32_t maximum, 
 char *shim_journal_path(const char *id);
 bool shim_has_journals(void);
 
+/*
+ * The inspection socket of a client, as DIRECTORY/ID.sock: the directory is what MOSQUITTO_INSPECT says; without an id,
+ * PROGRAM.PID.sock. It is the caller's to free. NULL: there is to be none, or no memory.
+ */
+char *shim_inspect_path(const char *id);
+
 /* Why a journal cannot be used. */
 enum {
     SHIM_JOURNAL_SYSTEM = 0,  /* the system's number says it */
@@ -88,6 +94,8 @@ struct shim_publish {
 /* Each of these writes a line of at most size bytes, its zero included, and returns it. */
 const char *shim_line(char *line, size_t size, int32_t kind, const char *id, int32_t first, int32_t second);
 
+/* The inspection socket cannot be made; number: the system's. */
+const char *shim_line_unseen(char *line, size_t size, const char *id, const char *path, int32_t number);
 /* The journal at this path cannot be used; number: the system's, for SHIM_JOURNAL_SYSTEM. */
 const char *shim_line_refused(char *line, size_t size, const char *id, const char *path, int32_t reason,
                               int32_t number);
