@@ -141,6 +141,7 @@ extension Arguments {
         throw usageError("\(option.name) needs a number from 0 to 1000000, not \"\(value.printable)\"")
       }
       speed = factor
+    case .inspectionSocket: inspectionSocket = try some()
     case .once: once = true
     case .filter:
       guard let wanted = PacketFilter(value) else {

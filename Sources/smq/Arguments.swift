@@ -68,6 +68,7 @@ final class Arguments {
   var json = false
   var prometheus = false
   var once = false
+  var inspectionSocket: [UInt8] = []
   var isServer = false
   var speed: Int64 = 1000  // thousandths
   var shownPackets: PacketFilter?

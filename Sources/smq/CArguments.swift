@@ -79,6 +79,7 @@ final class CArguments {
     unsafe raw.bind_device = bytes(options.bindDevice)
     unsafe raw.journal = bytes(options.journal)
     unsafe raw.journal_batch_bytes = options.journalBatch
+    unsafe raw.inspect = bytes(options.inspect)
     unsafe raw.bind_address = bytes(options.bindAddress)
     unsafe raw.dscp = options.dscp
     unsafe raw.tcp_keep_alive_s = options.tcpKeepAlive

@@ -19,6 +19,7 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) 
   if arguments.isPersistent || !arguments.journal.isEmpty {
     options.flags |= SMQ_OPTION_KEEP_SESSION
   }
+  options.inspect = arguments.inspectionSocket
   if !arguments.journal.isEmpty {
     options.journal = arguments.journal
     options.journalBatch = 131_072

@@ -35,6 +35,10 @@ final class EventLoop {
     do {
       client = try Client(options)
     } catch {
+      if error.status == SMQ_ERR_INSPECT {
+        throw ExitError(
+          text: "--inspect \(arguments.inspectionSocket.printable): \(System.errorText(error.osError))")
+      }
       guard error.status / 100 == SMQ_ERR_JOURNAL / 100 else {
         throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
       }

@@ -8,7 +8,7 @@ enum Key: UInt8 {
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
-  case capture, captureSize, operand, prometheus, once, interval, filter, asServer, speed
+  case capture, captureSize, operand, prometheus, once, interval, filter, asServer, speed, inspectionSocket
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, enginePassword, ciphers,
     tlsVersion,
@@ -228,6 +228,9 @@ let options: [Option] = [
   Option(
     .captureSize, "", "--capture-size", "BYTES", Commands.mosquitto | Commands.check,
     "keep the last packets only: when FILE has grown to half of this size, it becomes FILE.1"),
+  Option(
+    .inspectionSocket, "", "--inspect", "PATH", Commands.mosquitto,
+    "make an inspection socket at this path, for smq inspect, top and stats"),
   Option(
     .property, "-D", "--property", "PACKET NAME VALUE", Commands.mosquitto,
     "5.0: a property of connect, publish, subscribe, unsubscribe, disconnect or will; user-property has two values; ~the names are those of the specification with '-' between the words"

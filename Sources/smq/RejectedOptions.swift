@@ -39,6 +39,7 @@ private func wrongAlone(_ options: MQTT.Options) -> ExitError? {
         $0.journalBatch = options.journalBatch
       }
     ),
+    ("--inspect: a path has at most 107 bytes", isWrong { $0.inspect = options.inspect }),
     ("--interface: a name has at most 15 letters", isWrong { $0.bindDevice = options.bindDevice }),
     (
       "--tls-name: this is not a name",

@@ -78,6 +78,7 @@ enum MQTT {
     var tcpKeepAlive: UInt32 = 0
     var journal: [UInt8] = []
     var journalBatch: UInt32 = 0
+    var inspect: [UInt8] = []
   }
 
   /// smq_event, with its own bytes.

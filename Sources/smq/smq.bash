@@ -48,7 +48,7 @@ _smq() {
             mapfile -t COMPREPLY < <(compgen -d -- "$current")
             return
             ;;
-        FILE | PATH)
+        FILE | PATH | SOCKET*)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             return
@@ -58,7 +58,7 @@ _smq() {
             return
             ;;
         "")
-            if [[ $command == journal && $current != -* ]]; then
+            if [[ " journal inspect replay stats top " == *" $command "* && $current != -* ]]; then
                 compopt -o filenames 2>/dev/null
                 mapfile -t COMPREPLY < <(compgen -f -- "$current")
                 return

@@ -34,9 +34,9 @@ def complete(*words: str, program: str = str(PROGRAM), directory: Path | None = 
 
 
 @pytest.mark.parametrize("words, wanted", [
-    ("", "bench check help journal pub rr sub"),
+    ("", "bench check console help inspect journal pub replay rr stats sub top"),
     ("b", "bench"),
-    ("help|", "bench check help journal pub rr sub"),
+    ("help|", "bench check console help inspect journal pub replay rr stats sub top"),
     ("help|p", "pub"),
     ("pub|--repeat", "--repeat --repeat-delay"),
     ("pub|-r|--will-q", "--will-qos"),  # -r takes no value

@@ -13,7 +13,8 @@ from Support.servers import need
 from .tool import PROGRAM, ROOT, TARGET, smq
 
 MANUAL = ROOT / "docs" / "manual"
-PAGES = ["smq.1", *(f"smq-{command}.1" for command in ("bench", "check", "journal", "pub", "rr", "sub"))]
+PAGES = ["smq.1", *(f"smq-{command}.1" for command in (
+    "bench", "check", "console", "inspect", "journal", "pub", "replay", "rr", "stats", "sub", "top"))]
 pytestmark = pytest.mark.skipif(bool(TARGET), reason="the pages are the same for every target")
 
 
@@ -51,6 +52,11 @@ def test_the_page_has_its_sections(page: str):
         "smq-bench.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "EXAMPLES"],
         "smq-check.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "EXAMPLES"],
         "smq-journal.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
+        "smq-replay.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
+        "smq-stats.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
+        "smq-top.1": ["OPTIONS", "KEYS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
+        "smq-inspect.1": ["OPTIONS", "KEYS", "EXIT STATUS", "EXAMPLES"],
+        "smq-console.1": ["OPTIONS", "PROPERTIES", "EXIT STATUS", "EXAMPLES", "FILES"],
     }.get(page, ["OPTIONS", "PROPERTIES", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "DIFFERENCES", "EXAMPLES"])
     assert found == ["NAME", "SYNOPSIS", "DESCRIPTION", *wanted, "SEE ALSO"]
 

@@ -135,7 +135,7 @@ USAGE = [
 
 # The same where --help would not help.
 OTHER = [
-    (["nothing"], 'smq: "nothing" is not a command: use pub, sub, rr, bench, check, journal or help'),
+    (["nothing"], 'smq: "nothing" is not a command: use pub, sub, rr, bench, check, journal, console, inspect, top, replay, stats or help'),
     (["help", "nothing"], 'smq help: "nothing" is not a command'),
     (["pub", "-t", "a", "-f", "/nonexistent"], "smq pub: -f: cannot open /nonexistent: No such file or directory"),
     (["pub", "-t", "a", "-f", "/"], "smq pub: -f: cannot read /: Is a directory"),
