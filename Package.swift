@@ -69,6 +69,7 @@ let package = Package(
 
     support("TestSupport", "MQTTWire", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),
+    tests("CaptureTests", of: "Capture", "Capture", "Storage", "TestSupport"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
