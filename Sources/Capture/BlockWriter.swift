@@ -27,6 +27,7 @@ public struct BlockWriter: ~Copyable, ~Escapable {
 
   /// What a capture file begins with.
   @_lifetime(self: copy self)
+  @inline(never)
   @_optimize(size)
   public mutating func sectionHeader(program: Span<UInt8>) {
     begin(.sectionHeader)
@@ -40,6 +41,7 @@ public struct BlockWriter: ~Copyable, ~Escapable {
 
   /// A client. The packets that name it come later; the first one is interface 0.
   @_lifetime(self: copy self)
+  @inline(never)
   @_optimize(size)
   public mutating func interface(name: Span<UInt8>) {
     begin(.interfaceDescription)
@@ -53,6 +55,7 @@ public struct BlockWriter: ~Copyable, ~Escapable {
 
   /// A packet, of which `front`, and then `more`, are here.
   @_lifetime(self: copy self)
+  @inline(never)
   @_optimize(size)
   public mutating func packet(_ packet: CapturedPacket, _ front: Span<UInt8>, _ more: Span<UInt8>) {
     begin(.enhancedPacket)
@@ -73,6 +76,7 @@ public struct BlockWriter: ~Copyable, ~Escapable {
   /// How many packets of an interface there were, how many of them are not here, and a text of so many bytes, which
   /// begins `statisticsTextOffset` bytes behind the beginning of the block already.
   @_lifetime(self: copy self)
+  @inline(never)
   @_optimize(size)
   public mutating func statistics(
     of interface: UInt32, _ time: CaptureTime, seen: UInt32, lost: UInt32, textInPlace text: Int
@@ -171,12 +175,16 @@ public struct BlockWriter: ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(never)
+  @_optimize(size)
   private mutating func put(_ value: UInt32) {
     target.store(value, at: count)
     count &+= 4
   }
 
   @_lifetime(self: copy self)
+  @inline(never)
+  @_optimize(size)
   private mutating func put(_ bytes: Span<UInt8>) {
     var room = target._mutatingExtracting(count..<count &+ bytes.count)
     copy(bytes, into: &room)

@@ -5,6 +5,8 @@ public import Storage
 enum Decimal {
   static func size(_ value: UInt32) -> Int { size(Counter(value)) }
 
+  @inline(never)
+  @_optimize(size)
   static func size(_ value: Counter) -> Int {
     var rest = value
     var size = 0
@@ -22,6 +24,8 @@ enum Decimal {
 
   /// `target` has as many bytes as `size` says.
   @_lifetime(target: copy target)
+  @inline(never)
+  @_optimize(size)
   static func write(_ value: Counter, into target: inout MutableSpan<UInt8>) {
     var rest = value
     for index in stride(from: target.count &- 1, through: 0, by: -1) {

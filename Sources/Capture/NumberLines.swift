@@ -12,6 +12,7 @@ public struct NumberLines: ~Copyable, ~Escapable {
   public init(_ target: consuming MutableSpan<UInt8>) { self.target = target }
 
   @_lifetime(self: copy self)
+  @inline(never)
   @_optimize(size)
   public mutating func put(_ name: StaticString, _ value: Counter) {
     isFull = isFull || name.utf8CodeUnitCount &+ 22 > target.count &- count
@@ -33,6 +34,7 @@ public struct NumberLines: ~Copyable, ~Escapable {
 
   /// A line of a name, a space, which of several numbers it is, a space, and the number.
   @_lifetime(self: copy self)
+  @inline(never)
   @_optimize(size)
   public mutating func put(_ name: StaticString, _ index: Int, _ value: UInt32) {
     isFull = isFull || name.utf8CodeUnitCount &+ 24 > target.count &- count
@@ -46,6 +48,8 @@ public struct NumberLines: ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(never)
+  @_optimize(size)
   private mutating func put(_ value: Counter) {
     let digits = Decimal.size(value)
     var room = target._mutatingExtracting(count..<count &+ digits)
@@ -60,6 +64,8 @@ public struct NumberLines: ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(never)
+  @_optimize(size)
   private mutating func put(_ bytes: Span<UInt8>) {
     for index in 0..<bytes.count { put(bytes[index]) }
   }
