@@ -1,6 +1,14 @@
 import CSwiftMQTT
 import CTool
 
+/// Who is told what goes over the connection of a client.
+class PacketObserver {
+  func packet(_ packet: ObservedPacket) {}
+
+  /// A log entry, SMQ_LOG_…, with its numbers.
+  func entry(_ what: Int, _ number: Int, _ other: Int) {}
+}
+
 /// The file of --capture: each packet that goes over the connections of this run. If it has a largest size, what is
 /// older goes to FILE.1 when the file has grown to half of that.
 final class Capture {
