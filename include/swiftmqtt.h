@@ -1095,6 +1095,22 @@ enum {
 SMQ_API int32_t smq_options_check(const smq_options *options, size_t *url_offset);
 
 /*
+ * Names the options because of which smq_options_check() returns an error: a field of smq_options, as in
+ * "outbox_bytes", or a flag, as in "SMQ_OPTION_KEEP_SESSION". Of options that contradict each other it
+ * names each, as in "user_name, SMQ_OPTION_ASK_CREDENTIALS", and of one that needs another, at least that
+ * one. If several are wrong for themselves, it names one of those; without url and host it names "url". It
+ * finds them by leaving out one option after the other, some microseconds for each that is set. Any thread.
+ *
+ * options    the options; only read
+ * text       where to put the names, with a zero behind them, as far as there is room; NULL: nowhere
+ * capacity   the bytes that are free there; 300 are enough for any names
+ *
+ * Returns how many bytes the names have, without the zero, however many of them there is room for; 0 if the
+ * options are right, or NULL.
+ */
+SMQ_API size_t smq_options_fault(const smq_options *options, char *text, size_t capacity);
+
+/*
  * Returns how many bytes a client with these options needs. The answer depends on the library's version, so
  * ask at run time. Any thread.
  *
@@ -1946,6 +1962,23 @@ typedef struct smq_event {
         sizeof(smq_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },           \
             { NULL, 0 }, { NULL, 0 }, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0                             \
     }
+
+/*
+ * Describes an event in one line, for a log: its type; its status with name and sentence; stage, os_error,
+ * reason_code with its name, reason_string, server_reference, rule, topic, token, cookie, attempt and
+ * retry_ms, as far as it has them. Of a message that is the size of its payload, and never the payload. A
+ * text of the server is in quotation marks, and what would control a terminal becomes \xNN. Later versions
+ * may say more, or in other words. Any thread.
+ *
+ * event      the event, as long as its pointers are valid
+ * text       where to put the line, with a zero behind it and no line end, as far as there is room; NULL:
+ *            nowhere
+ * capacity   the bytes that are free there
+ *
+ * Returns how many bytes the line has, without the zero, however many of them there is room for; 0 if event
+ * is NULL, or its size is smaller than version 1's.
+ */
+SMQ_API size_t smq_describe_event(const smq_event *event, char *text, size_t capacity);
 
 /*
  * Takes the next event, if there is one, and releases the last one. Events come in the order in which

@@ -2,16 +2,9 @@ import CSwiftMQTT
 import CTool
 import Capture
 
-/// What is told the packets of clients of this program.
-class PacketSink {
-  /// Returns the number of a client whose packets will be told.
-  func add(client name: [UInt8]) -> UInt32 { 0 }
-  func write(_ packet: ObservedPacket, of client: UInt32) {}
-}
-
 /// The file of --capture: each packet that goes over the connections of this run. If it has a largest size, what is
 /// older goes to FILE.1 when the file has grown to half of that.
-final class CaptureFile: PacketSink {
+final class CaptureFile {
   private let path: [UInt8]
   private let largest: Int64?
   /// Not a pipe, which keeps nothing, and is no place to begin anew.
@@ -31,7 +24,6 @@ final class CaptureFile: PacketSink {
     descriptor = System.create(path)
     guard descriptor >= 0 else { throw Self.refused(path, -descriptor) }
     isFile = System.state(descriptor).size >= 0
-    super.init()
     begin()
   }
 
@@ -46,13 +38,13 @@ final class CaptureFile: PacketSink {
 
   deinit { System.close(descriptor) }
 
-  override func add(client name: [UInt8]) -> UInt32 {
+  func add(client name: [UInt8]) -> UInt32 {
     clients.append(name)
     pending.interface(name: name)
     return UInt32(clients.count - 1)
   }
 
-  override func write(_ packet: ObservedPacket, of client: UInt32) {
+  func write(_ packet: ObservedPacket, of client: UInt32) {
     guard error == 0 else { return }
     if packet.type == 1 { connection &+= 1 }
     let wall = System.wall
@@ -107,6 +99,13 @@ final class CaptureFile: PacketSink {
   private static func refused(_ path: [UInt8], _ error: Int32) -> ExitError {
     ExitError(text: "--capture \(path.printable): \(System.errorText(error))")
   }
+}
+
+/// Who is told each packet and each log entry of a client.
+class PacketObserver {
+  func packet(_ packet: ObservedPacket) {}
+  /// One of SMQ_LOG_…, with its two numbers.
+  func entry(_ what: Int, _ number: Int, _ other: Int) {}
 }
 
 /// A smq_packet, copied.

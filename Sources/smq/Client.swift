@@ -8,9 +8,8 @@ final class Client {
   private let client: OpaquePointer
   /// The payload that smq_publish_stream() reads from.
   private var streamed: LargePayload?
-  /// Who looks on; the library has its address.
-  private var observer: UnsafeMutablePointer<smq_observer>?
-  private var observed: ObservedClient?
+  /// Who looks on. The library has their addresses until the client is closed.
+  private var observations: [Observation] = []
   /// Received messages are no longer acknowledged: the broker keeps them for the client that resumes the session.
   var leavesMessages = false
 
@@ -33,7 +32,6 @@ final class Client {
   deinit {
     unsafe smq_client_close(client)
     unsafe memory.deallocate()
-    unsafe observer?.deallocate()
   }
 
   // ---- What it does. Each returns a status.
@@ -219,28 +217,17 @@ final class Client {
     return (Int64(raw.messages_completed + raw.messages_failed), Int64(pings))
   }
 
-  /// Has each packet told, from now on.
-  func observe(_ capture: PacketSink) {
-    guard unsafe observer == nil else { return }
-    let number = capture.add(client: clientID)
-    let memory = UnsafeMutablePointer<smq_observer>.allocate(capacity: 1)
-    let observed = ObservedClient(capture, number)
-    var observer = unsafe smq_observer()
-    unsafe observer.size = UInt32(MemoryLayout<smq_observer>.size)
-    unsafe observer.user = Unmanaged.passUnretained(observed).toOpaque()
-    unsafe observer.packet = { user, packet in
-      guard let user = unsafe user, let packet = unsafe packet else { return }
-      // It lives as `observed`, and the packet for the time of the call.
-      let observed = unsafe Unmanaged<ObservedClient>.fromOpaque(user).takeUnretainedValue()
-      unsafe observed.capture.write(ObservedPacket(packet.pointee), of: observed.number)
-    }
-    unsafe memory.initialize(to: observer)
-    unsafe self.observer = unsafe memory
-    self.observed = observed
-    unsafe _ = smq_add_observer(client, memory)
+  /// Has each packet written to a capture file, from now on.
+  func observe(_ capture: CaptureFile) { observe(CaptureObserver(capture, capture.add(client: clientID))) }
+
+  /// Has this told each packet and each log entry, from now on.
+  func observe(_ told: PacketObserver) {
+    let observation = Observation(told)
+    observations.append(observation)
+    unsafe _ = smq_add_observer(client, observation.memory)
   }
 
-  private var clientID: [UInt8] {
+  var clientID: [UInt8] {
     var id = unsafe smq_bytes()
     guard unsafe smq_client_id(client, &id) == SMQ_OK else { return [] }
     return unsafe MQTT.copy(id)
@@ -248,12 +235,6 @@ final class Client {
 
   /// Sends PINGREQ now.
   func ping() { unsafe _ = smq_hint_network(client, 1) }
-
-  /// Prints each step on standard error, after this name.
-  func logSteps() {
-    unsafe _ = smq_set_log(
-      client, Int32(SMQ_LOG_DEBUG), { _, _, what, number, other in logStep(what, number, other) }, nil)
-  }
 }
 
 /// An array of C that has a zero-terminated text.
@@ -261,15 +242,47 @@ private func text<Characters>(of characters: Characters) -> [UInt8] {
   unsafe withUnsafeBytes(of: characters) { bytes in unsafe Array(bytes.prefix { $0 != 0 }) }
 }
 
-/// Whose packets are written, and where to.
-private final class ObservedClient {
-  let capture: PacketSink
-  let number: UInt32
+/// A smq_observer, and who is told.
+@safe
+private final class Observation {
+  let memory: UnsafeMutablePointer<smq_observer>
+  private let told: PacketObserver
 
-  init(_ capture: PacketSink, _ number: UInt32) {
+  init(_ told: PacketObserver) {
+    self.told = told
+    unsafe memory = .allocate(capacity: 1)
+    var observer = unsafe smq_observer()
+    unsafe observer.size = UInt32(MemoryLayout<smq_observer>.size)
+    unsafe observer.user = Unmanaged.passUnretained(told).toOpaque()
+    unsafe observer.log_level = Int32(SMQ_LOG_DEBUG)
+    // In both it lives as `told`, and the packet for the time of the call.
+    unsafe observer.packet = { user, packet in
+      guard let user = unsafe user, let packet = unsafe packet else { return }
+      let told = unsafe Unmanaged<PacketObserver>.fromOpaque(user).takeUnretainedValue()
+      unsafe told.packet(ObservedPacket(packet.pointee))
+    }
+    unsafe observer.log = { user, _, what, number, other in
+      guard let user = unsafe user else { return }
+      let told = unsafe Unmanaged<PacketObserver>.fromOpaque(user).takeUnretainedValue()
+      told.entry(Int(what), Int(number), Int(other))
+    }
+    unsafe memory.initialize(to: observer)
+  }
+
+  deinit { unsafe memory.deallocate() }
+}
+
+/// Whose packets are written, and where to.
+private final class CaptureObserver: PacketObserver {
+  private let capture: CaptureFile
+  private let number: UInt32
+
+  init(_ capture: CaptureFile, _ number: UInt32) {
     self.capture = capture
     self.number = number
   }
+
+  override func packet(_ packet: ObservedPacket) { capture.write(packet, of: number) }
 }
 
 extension ObservedPacket {

@@ -47,7 +47,7 @@ final class EventLoop {
         ? "\(System.errorText(error.osError))" : MQTT.statusText(error.status)
       throw ExitError(text: "--journal \(arguments.journal.printable): \(why)")
     }
-    if arguments.debug { client.logSteps() }
+    if arguments.debug { client.observe(DebugLines(arguments, client)) }
     try captureFile = CaptureFile.open(arguments)
     if let captureFile { client.observe(captureFile) }
     _ = client.connect()
@@ -131,9 +131,4 @@ final class EventLoop {
       if case .interrupted = next() { _ = client.disconnect(drain: 0) }
     }
   }
-}
-
-/// The log function of -d.
-func logStep(_ what: Int32, _ number: Int32, _ other: Int32) {
-  say("debug: \(MQTT.logName(what)) \(Int(number)) \(Int(other))\n", to: 2)
 }

@@ -194,7 +194,7 @@ private final class BrokerFeed: Feed {
 }
 
 /// Collects packets of a client of this program.
-private final class CollectedPackets: PacketSink {
+private final class CollectedPackets: PacketObserver {
   private var packets: [SeenPacket] = []
 
   func take() -> [SeenPacket] {
@@ -202,7 +202,7 @@ private final class CollectedPackets: PacketSink {
     return packets
   }
 
-  override func write(_ packet: ObservedPacket, of client: UInt32) {
+  override func packet(_ packet: ObservedPacket) {
     let wall = System.wall
     packets.append(
       SeenPacket(

@@ -91,6 +91,15 @@ extension MQTT {
     return (Int(status), offset)
   }
 
+  /// The names of the options that the library refuses; empty: of none.
+  static func fault(in options: Options) -> Text {
+    let copies = CArguments()
+    var raw = unsafe copies.options(options)
+    var names = [CChar](repeating: 0, count: 300)
+    let size = unsafe smq_options_fault(&raw, &names, names.count)
+    return Text(names.prefix(min(size, names.count - 1)).map { UInt8(bitPattern: $0) })
+  }
+
   static func copy(_ bytes: smq_bytes) -> [UInt8] {
     guard let start = unsafe bytes.data, unsafe bytes.size > 0 else { return [] }
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: bytes.size))

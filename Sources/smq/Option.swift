@@ -339,7 +339,9 @@ let options: [Option] = [
   Option(
     .optionsFile, "-o", "--options-file", "FILE", Commands.online,
     "read options from the file, one per line; the command line takes precedence"),
-  Option(.debug, "-d", "--debug", "", Commands.mosquitto, "print each step on standard error"),
+  Option(
+    .debug, "-d", "--debug", "", Commands.mosquitto | Commands.check,
+    "print each step and each packet on standard error; ~never passwords"),
   Option(.quiet, "", "--quiet", "", Commands.mosquitto, "do not print error messages"),
   Option(.help, "", "--help", "", Commands.all, "print this help and end"),
   Option(.programVersion, "", "--version", "", Commands.all, "print the version and end"),

@@ -188,11 +188,6 @@ private final class Publisher {
       throw ExitError(text: "the message cannot be published: \(rejectText(status))")
     }
     open += 1
-    if arguments.debug {
-      say(
-        "debug: PUBLISH \(message.topic.printable), QoS \(Int(message.qos)), \(message.large?.size ?? message.payload.count) bytes\n",
-        to: 2)
-    }
     return true
   }
 }

@@ -87,6 +87,6 @@ func rejected(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments
   case SMQ_ERR_OPTION where arguments.password != nil && options.userName.isEmpty && options.version != 5:
     usageError("-P needs a user name (-u), except in 5.0")
   default:
-    wrongAlone(options) ?? usageError("the options contradict each other: \(MQTT.statusText(status))")
+    wrongAlone(options) ?? usageError("\(MQTT.fault(in: options)): \(MQTT.statusText(status))")
   }
 }

@@ -111,6 +111,8 @@ private final class Replayer {
   private var version: UInt32 = 0
   /// Of the other side's packets, the Packet Identifiers that they had then, and have now.
   private var identifiers: [UInt16: UInt16] = [:]
+  /// Packets of the other side that came before others which they followed then.
+  private var early: [Int] = []
 
   init(_ arguments: Arguments, _ output: Output) {
     self.arguments = arguments
@@ -119,15 +121,14 @@ private final class Replayer {
   }
 
   func run(_ packets: [SeenPacket], over peer: Int32, as role: Role) throws(ExitError) {
-    (self.peer, received, hasEnded, identifiers) = (peer, [], false, [:])
+    (self.peer, received, hasEnded, identifiers, early) = (peer, [], false, [:], [])
     var before = packets[0].microseconds
-    for packet in packets {
-      let isOwn = packet.isSent == (role == .client)
-      if isOwn {
+    for (index, packet) in packets.enumerated() {
+      if packet.isSent == (role == .client) {
         pause((packet.microseconds - before) / 1000)
         try send(packet)
-      } else {
-        expect(packet)
+      } else if !early.contains(index) {
+        expect(index, packets)
       }
       before = packet.microseconds
       if System.caughtSignal != 0 { throw ExitError(text: "interrupted") }
@@ -160,23 +161,37 @@ private final class Replayer {
     if error != 0 { hasEnded = true }
   }
 
-  private func expect(_ packet: SeenPacket) {
-    let then = decode(packet)
-    guard let bytes = next() else {
-      differences += 1
-      tell((hasEnded ? "! the connection was closed before" : "! in time there was no") as StaticString, then)
-      return
+  /// Waits for a packet. Acknowledgements may come in another order than they did then.
+  private func expect(_ index: Int, _ packets: [SeenPacket]) {
+    let then = decode(packets[index])
+    for _ in index..<packets.count {
+      guard let bytes = next() else {
+        differences += 1
+        tell(
+          (hasEnded ? "! the connection was closed before" : "! in time there was no") as StaticString, then)
+        return
+      }
+      let now = DecodedPacket(bytes, length: bytes.count, version: version)
+      if let connect = now.connect { version = UInt32(connect.version) }
+      guard !now.isSame(as: then) else { return took(now, as: then) }
+      let later = packets.indices.first { other in
+        other > index && packets[other].isSent == packets[index].isSent && !early.contains(other)
+          && now.isSame(as: decode(packets[other]))
+      }
+      guard let later else {
+        differences += 1
+        tell("! <", now)
+        tell("  instead of", then)
+        return
+      }
+      early.append(later)
+      took(now, as: decode(packets[later]))
     }
-    let now = DecodedPacket(bytes, length: bytes.count, version: version)
-    if let connect = now.connect { version = UInt32(connect.version) }
+  }
+
+  private func took(_ now: DecodedPacket, as then: DecodedPacket) {
     if let old = then.identifier, let new = now.identifier { identifiers[old] = new }
-    if now.isSame(as: then) {
-      tell("<", now)
-    } else {
-      differences += 1
-      tell("! <", now)
-      tell("  instead of", then)
-    }
+    tell("<", now)
   }
 
   private func decode(_ packet: SeenPacket) -> DecodedPacket {

@@ -174,7 +174,6 @@ private final class Subscriber {
         printError("smq sub", "-t: the broker refused \(arguments.topics[index].printable): \(name)")
       }
     }
-    if arguments.debug { say("debug: SUBACK\n", to: 2) }
   }
 
   private func came(_ message: Event, _ loop: EventLoop) throws(ExitError) {

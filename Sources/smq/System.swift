@@ -259,6 +259,11 @@ enum System {
     return (text, min(0, result))
   }
 
+  /// Address and port of the connection that this epoll descriptor watches; empty if that is not known.
+  static func peer(of epoll: Int32) -> [UInt8] {
+    unsafe filled(100) { buffer in unsafe Int(tool_peer(epoll, buffer, 100)) }
+  }
+
   // ---- Helpers
 
   private static func filled(_ capacity: Int, _ fill: (UnsafeMutableRawPointer) -> Int) -> [UInt8] {

@@ -674,6 +674,12 @@ static void try_engine(void) {
     options.url = text(full_url);
     use = "URL with six servers, Will, properties";
     EXPECT(SMQ_OK, smq_options_check, (&options, &offset));
+    options.outbox_bytes = 1;
+    size_t named;
+    char names[32];
+    CALL(named, smq_options_fault, (&options, names, sizeof(names)));
+    expect("names", (int64_t)named, 12);
+    options.outbox_bytes = 4096;
     make(&options);
     EXPECT(SMQ_OK, smq_client_close, (client));
     options.url = text("");
@@ -970,6 +976,14 @@ static void try_helpers(void) {
     CALL(name, smq_log_name, (SMQ_LOG_REDIRECTED));
     CALL(name, smq_reason_code_name, (SMQ_PROTOCOL_5_0, 0xA2));
     expect("names", version > 0 && name, 1);
+    smq_event event = SMQ_EVENT_INIT;
+    event.type = SMQ_EVENT_DISCONNECTED;
+    event.status = SMQ_ERR_PROTOCOL;
+    event.rule = SMQ_RULE_UNEXPECTED_AUTHENTICATION;
+    event.topic = text("a\x1b/\xC2\x80");
+    size_t described;
+    CALL(described, smq_describe_event, (&event, room, sizeof(room)));
+    expect("line", described > sizeof(room), 1);
     do CALL(result, smq_property_next, (&list, &position, &property));
     while (result == 1);
     expect("properties", result, 0);

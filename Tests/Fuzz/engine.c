@@ -172,6 +172,8 @@ static bool take_event(void) {
     if (count < 0 || count > world.batch) broken("smq_next_events: %d", count);
     for (int32_t i = 0; i < count; i++) {
         if (i > 0) ledger_keep();
+        char line[64];
+        if (smq_describe_event(&events[i], line, sizeof line) < 4) broken("smq_describe_event: %s", line);
         handle(&events[i]);
     }
     return count > 0;

@@ -118,6 +118,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     size_t memory = smq_client_size(copy);
     if ((memory > 0) != (status == SMQ_OK))
         BROKEN("smq_client_size %zu and smq_options_check %s disagree", memory, smq_status_name(status));
+    char names[300];
+    size_t named = smq_options_fault(copy, names, sizeof names);
+    if ((named > 0) != (status != SMQ_OK) || named >= sizeof names || strlen(names) != named)
+        BROKEN("smq_options_fault: %zu bytes for %s", named, smq_status_name(status));
     smq_client *client = NULL;
     if (status != SMQ_OK && smq_client_init(block, sizeof block, copy, &client) != status)
         BROKEN("smq_client_init says another error");

@@ -156,6 +156,14 @@ WRONG_OPTIONS: dict[str, tuple[Callable[[], Options], int]] = {
     "journal_bytes without journal": (lambda: options(journal_bytes=65_536), smq.ERR_OPTION),
     "journal_delay_ms without journal": (lambda: options(journal_delay_ms=1), smq.ERR_OPTION),
     "journal_batch_bytes without journal": (lambda: options(journal_batch_bytes=4096), smq.ERR_OPTION),
+    "inspect, too long": (lambda: options(inspect="i" * 108), smq.ERR_OPTION),
+    "inspect, a zero": (lambda: options(inspect="i\0"), smq.ERR_OPTION),
+    "inspect_mode, no permissions": (lambda: options(inspect="i", inspect_mode=0o1000), smq.ERR_OPTION),
+    "inspect_bytes, too few": (lambda: options(inspect="i", inspect_bytes=4095), smq.ERR_OPTION),
+    "inspect_bytes, too many": (lambda: options(inspect="i", inspect_bytes=131_073), smq.ERR_OPTION),
+    "inspect_mode without inspect": (lambda: options(inspect_mode=0o600), smq.ERR_OPTION),
+    "inspect_bytes without inspect": (lambda: options(inspect_bytes=4096), smq.ERR_OPTION),
+    "inspect with an own transport": (lambda: options(inspect="i", flags=smq.OPTION_OWN_TRANSPORT), smq.ERR_OPTION),
     "journal_flags without journal": (lambda: options(journal_flags=1), smq.ERR_OPTION),
     "journal without a session": (lambda: options(journal="j", client_id="a"), smq.ERR_OPTION),
     "journal, own transport": (lambda: journal(flags=smq.OPTION_OWN_TRANSPORT), smq.ERR_OPTION),
@@ -993,7 +1001,7 @@ def test_names():
     for name, value in smq.CONSTANTS.items():
         if name == "SMQ_OK" or name.startswith("SMQ_ERR_"):
             assert library.smq_status_name(value).decode() == name
-    for value in (1, -1, -100, -119, -200, -205, -300, -313, -400, -410, 2**31 - 1, -(2**31)):
+    for value in (1, -1, -100, -119, -200, -206, -300, -313, -400, -410, 2**31 - 1, -(2**31)):
         assert library.smq_status_name(value) == b"unknown status"
     stages = {
         library.smq_stage_name(value) for name, value in smq.CONSTANTS.items() if "_STAGE_" in name

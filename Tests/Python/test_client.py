@@ -116,7 +116,7 @@ def test_wrong_arguments(server):
         (dict(keep_session=True), "keep_session"),
         (dict(new_session=True), "new_session"),
         (dict(client_id="a", protocol=4, keep_session=True, new_session=True), "new_session"),
-        (dict(url="mqtt://127.0.0.1"), "option host"),
+        (dict(url="mqtt://127.0.0.1"), "options host and url contradict each other"),
         (dict(url="mqtt://u@127.0.0.1", host="", user_name="u"), "user_name"),
         (dict(protocol=4, session_expiry_s=3), "session_expiry_s"),
         (dict(protocol=4, password="x"), "password"),

@@ -26,6 +26,7 @@ UNUSED = {
     "smq_respond",
     "smq_wait",
     "smq_next_event",
+    "smq_describe_event",
     "smq_hold",
     "smq_receive_into",
     "smq_publish_reserve",

@@ -349,6 +349,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "smq_property_put_pair": (I32, [P(PropertyList), P(BytesIn), P(BytesIn)]),
     "smq_property_next": (I32, [P(BytesIn), P(SIZE), P(Property)]),
     "smq_options_check": (I32, [P(Options), P(SIZE)]),
+    "smq_options_fault": (SIZE, [P(Options), ctypes.c_char_p, SIZE]),
     "smq_client_size": (SIZE, [P(Options)]),
     "smq_client_init": (I32, [ANY, SIZE, P(Options), P(CLIENT)]),
     "smq_client_close": (I32, [CLIENT]),

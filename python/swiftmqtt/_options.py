@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
 from typing import Any, TypedDict
 
 from . import _abi, _checks, _tls_library, properties
@@ -43,6 +42,14 @@ FLAGS = {
     "redirect": OptionFlag.REDIRECT,
     "qos_0_connected": OptionFlag.QOS_0_CONNECTED,
     "websocket": OptionFlag.WEBSOCKET,
+}
+# Flags that other arguments set.
+OTHER_FLAGS = {
+    "ask_credentials": "credentials",
+    "ask_addresses": "resolve",
+    "hold": "manual_ack",
+    "no_reconnect": "reconnect",
+    "session_expiry": "session_expiry_s",
 }
 BELOW_TEXTS = ("tls_name", "alpn", "proxy", "websocket_path", "websocket_protocol", "bind_device", "bind_address", "journal", "inspect")
 PATHS = ("journal", "inspect")
@@ -316,7 +323,7 @@ def proxy(struct: _abi.Options) -> str:
 
 
 def _blame(struct: _abi.Options, status: int, scheme: str) -> str:
-    """Names the option without which all would be well, or else the complaint another one."""
+    """Names the option at fault, or those that contradict each other."""
     if status == Status.TOPIC_NAME:
         return "the Will's topic is no Topic Name: it is empty, too long, or has a wildcard"
     if status not in (Status.OPTION, Status.UTF8, Status.PROPERTY, Status.CLIENT_ID):
@@ -329,32 +336,25 @@ def _blame(struct: _abi.Options, status: int, scheme: str) -> str:
         return "TLS over a socket in the file system needs tls_name: the name that the certificate must be for"
     if struct.proxy.size and not _is_proxy(struct.proxy.data):
         return "the option proxy is a URL, socks5://[user:password@]host[:port] or http://…"
-    without = list(_without_each(struct))
-    well = [what for what, left in without if left == Status.OK]
-    other = [what for what, left in without if left != status]
-    return (well or other or [""])[0]
+    names = _fault(struct)
+    if len(names) > 1:
+        return f"the options {', '.join(names[:-1])} and {names[-1]} contradict each other"
+    return f"the option {names[0]} is out of its range, or needs another one" if names else ""
 
 
-def _without_each(struct: _abi.Options) -> Iterator[tuple[str, int]]:
-    """Of each option that is given: what may be wrong with it, and the status there is without it."""
-    for name in ("port", "protocol", *_abi.OPTION_NUMBERS, *BELOW_NUMBERS):
-        if was := getattr(struct, name):
-            setattr(struct, name, 0)
-            yield f"the option {name}={was} is out of its range, or contradicts another one", _status(struct)
-            setattr(struct, name, was)
-    said = {"user_name": OptionFlag.USER_NAME, "password": OptionFlag.PASSWORD}
-    for name in ("host", "client_id", "user_name", "password", "properties", *BELOW_TEXTS, "websocket_headers"):
-        view, flags = getattr(struct, name), struct.flags
-        was = view.size
-        if was or flags & said.get(name, 0):
-            view.size, struct.flags = 0, flags & ~int(said.get(name, 0))
-            yield f"the option {name} is out of its range, or contradicts another one", _status(struct)
-            view.size, struct.flags = was, flags
-    for name, flag in FLAGS.items():
-        if struct.flags & flag:
-            struct.flags ^= flag
-            yield f"the option {name} needs another one, or contradicts it", _status(struct)
-            struct.flags ^= flag
+def _fault(struct: _abi.Options) -> list[str]:
+    """The options at fault, as this package names them, and the numbers with their values."""
+    text = ctypes.create_string_buffer(300)
+    LIBRARY.smq_options_fault(ctypes.byref(struct), text, len(text))
+    return [_own_name(struct, name) for name in text.value.decode().split(", ") if name]
+
+
+def _own_name(struct: _abi.Options, name: str) -> str:
+    if name.startswith("SMQ_OPTION_"):
+        name = name[len("SMQ_OPTION_") :].lower()
+        return OTHER_FLAGS.get(name, name)
+    value = getattr(struct, name)
+    return f"{name}={value}" if isinstance(value, int) and value and name not in ("will", "tls", "tls_settings") else name
 
 
 def _is_proxy(url: bytes) -> bool:

@@ -176,6 +176,13 @@ int64_t tool_allow_descriptors(int64_t wanted);
  */
 int32_t tool_resolve(const void *host, void *buffer, size_t capacity, int64_t timeout_ms);
 
+/*
+ * Writes the address and the port of the connection that an epoll descriptor watches, as "127.0.0.1 port 1883". Of
+ * several it is the first that is connected. Returns the number of bytes written; 0 if there is none, if it has no
+ * port, or if the kernel does not say what is watched.
+ */
+int32_t tool_peer(int32_t epoll, void *buffer, size_t capacity);
+
 /* ---- TLS (tls.c) */
 
 enum {
