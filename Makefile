@@ -129,7 +129,8 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	    include/swiftmqtt.h include/swiftmqtt-tls-engine.h include/swiftmqtt-tls.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
 	    $(foreach library,shared static tls,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
-	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))), \
+	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
+	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
@@ -169,8 +170,9 @@ abi-check: ## TARGET= WRITE=1: compare the exports and the header with the commi
 	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write the manual pages of smq anew, into docs/manual
+manual: all ## write the manual pages of smq and of the headers anew, into docs/manual
 	@docs/manual/generate $(NATIVE)/tools/smq
+	@docs/manual/generate-3
 
 lint: ## check the format, the syntax and the prose of every file
 	@.ci/need lint

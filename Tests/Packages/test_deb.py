@@ -11,6 +11,10 @@ DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
          "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none"]
 
+def pages_of(folder):
+    return [f"usr/share/man/man3/{path.name}.gz" for path in (ROOT / "docs" / "manual" / folder).glob("*.3")]
+
+
 # What each package lays down; LIB is /usr/lib/<multiarch>, DOC the package's folder of documents.
 CONTENTS = {
     "libswiftmqtt1": [
@@ -19,9 +23,10 @@ CONTENTS = {
     "libswiftmqtt-dev": [
         "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
-        *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
+        *pages_of("man3"), *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
     "libswiftmqtt-tls1": ["LIB/libswiftmqtt-tls.so.1", f"LIB/libswiftmqtt-tls.so.{version()}"],
-    "libswiftmqtt-tls-dev": ["usr/include/swiftmqtt-tls.h", "LIB/libswiftmqtt-tls.so", "LIB/pkgconfig/swiftmqtt-tls.pc"],
+    "libswiftmqtt-tls-dev": [
+        "usr/include/swiftmqtt-tls.h", "LIB/libswiftmqtt-tls.so", "LIB/pkgconfig/swiftmqtt-tls.pc", *pages_of("man3-tls")],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [
         "usr/bin/smq", "usr/share/bash-completion/completions/smq",
