@@ -56,6 +56,11 @@ reference: ## make HTML of include/swiftmqtt.h with Doxygen, into build/referenc
 	@rm -rf build/reference && mkdir -p build
 	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
+book: reference ## make HTML of every page of the book, with the reference of include/swiftmqtt.h, into build/book
+	@rm -rf build/book
+	@docs/html build/book
+	@cp -r build/reference build/book/reference
+
 test: ## run every test; the last line is the result
 	@.ci/need tests
 	@Tests/run
@@ -170,9 +175,10 @@ abi-check: ## TARGET= WRITE=1: compare the exports and the header with the commi
 	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write the manual pages of smq and of the headers anew, into docs/manual
+manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options.md
 	@docs/manual/generate $(NATIVE)/tools/smq
 	@docs/manual/generate-3
+	@docs/python-options-page >build/python-options.md && mv build/python-options.md docs/python-options.md
 
 lint: ## check the format, the syntax and the prose of every file
 	@.ci/need lint
