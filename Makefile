@@ -56,6 +56,11 @@ reference: ## make HTML of include/swiftmqtt.h with Doxygen, into build/referenc
 	@rm -rf build/reference && mkdir -p build
 	@VERSION=$(VERSION) doxygen docs/Doxyfile
 
+book: reference ## make HTML of every page of the book, with the reference of include/swiftmqtt.h, into build/book
+	@rm -rf build/book
+	@docs/html build/book
+	@cp -r build/reference build/book/reference
+
 test: ## run every test; the last line is the result
 	@.ci/need tests
 	@Tests/run
@@ -129,7 +134,8 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	    include/swiftmqtt.h include/swiftmqtt-tls-engine.h include/swiftmqtt-tls.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
 	    $(foreach library,shared static tls,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
-	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))), \
+	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
+	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 
@@ -169,8 +175,10 @@ abi-check: ## TARGET= WRITE=1: compare the exports and the header with the commi
 	@cmake/layout $(if $(WRITE),--write)
 	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write the manual pages of smq anew, into docs/manual
+manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options.md
 	@docs/manual/generate $(NATIVE)/tools/smq
+	@docs/manual/generate-3
+	@docs/python-options-page >build/python-options.md && mv build/python-options.md docs/python-options.md
 
 lint: ## check the format, the syntax and the prose of every file
 	@.ci/need lint

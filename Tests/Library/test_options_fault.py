@@ -92,7 +92,7 @@ NAMES = {
     'inspect_bytes, too many': 'inspect_bytes',
     'inspect_mode without inspect': 'inspect_mode',
     'inspect_bytes without inspect': 'inspect_bytes',
-    'inspect with an own transport': 'inspect',
+    'inspect with an own transport': 'inspect, SMQ_OPTION_OWN_TRANSPORT',
     'journal_flags without journal': 'journal_flags',
     'journal without a session': 'journal',
     'journal, own transport': 'journal, SMQ_OPTION_OWN_TRANSPORT',

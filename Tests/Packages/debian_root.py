@@ -172,6 +172,7 @@ def test_readme_in_the_shell(debian):
 
 def test_smq_has_its_manual_and_its_completion(debian):
     assert set(debian.shell("ls /usr/share/man/man1").split()) >= {"smq.1.gz", "smq-pub.1.gz", "smq-sub.1.gz"}
+    assert set(debian.shell("ls /usr/share/man/man3").split()) >= {"swiftmqtt.3.gz", "smq_publish.3.gz", "smq_tls_open.3.gz"}
     script = "bash -c '. /usr/share/bash-completion/completions/smq; complete -p smq'"
     assert debian.shell(script) == "complete -F _smq smq\n"
 

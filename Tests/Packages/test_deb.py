@@ -6,10 +6,19 @@ import lists
 import pytest
 from conftest import (
     PROGRAM, ROOT, attempt, built_elsewhere, clean_environment, debian_packages, files_below, run, version)
+from Support.html_links import broken_links
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
          "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none"]
+
+# As Debian's policy (12.3) has it: with the package that it is about.
+BOOK = "usr/share/doc/libswiftmqtt-dev/html"
+
+
+def pages_of(folder):
+    return [f"usr/share/man/man3/{path.name}.gz" for path in (ROOT / "docs" / "manual" / folder).glob("*.3")]
+
 
 # What each package lays down; LIB is /usr/lib/<multiarch>, DOC the package's folder of documents.
 CONTENTS = {
@@ -19,9 +28,11 @@ CONTENTS = {
     "libswiftmqtt-dev": [
         "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
-        *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
+        *pages_of("man3"), *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
+    "libswiftmqtt-doc": ["usr/share/doc-base/libswiftmqtt-doc.libswiftmqtt"],  # and the book
     "libswiftmqtt-tls1": ["LIB/libswiftmqtt-tls.so.1", f"LIB/libswiftmqtt-tls.so.{version()}"],
-    "libswiftmqtt-tls-dev": ["usr/include/swiftmqtt-tls.h", "LIB/libswiftmqtt-tls.so", "LIB/pkgconfig/swiftmqtt-tls.pc"],
+    "libswiftmqtt-tls-dev": [
+        "usr/include/swiftmqtt-tls.h", "LIB/libswiftmqtt-tls.so", "LIB/pkgconfig/swiftmqtt-tls.pc", *pages_of("man3-tls")],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [
         "usr/bin/smq", "usr/share/bash-completion/completions/smq",
@@ -78,7 +89,31 @@ def test_contents(debs, multiarch, tmp_path, package):
     run("dpkg-deb", "-x", deb(debs, package), tmp_path)
     expected = CONTENTS[package] + [f"DOC/{name}" for name in DOCUMENTS]
     places = {"LIB": f"usr/lib/{multiarch}", "DOC": f"usr/share/doc/{package}"}
-    assert files_below(tmp_path) == {re.sub(r"^(LIB|DOC)\b", lambda name: places[name[0]], path) for path in expected}
+    found = {path for path in files_below(tmp_path) if not path.startswith(f"{BOOK}/")}
+    assert found == {re.sub(r"^(LIB|DOC)\b", lambda name: places[name[0]], path) for path in expected}
+
+
+def test_man_finds_the_page_of_each_function(unpacked):
+    """What was an .so is a link now, as Debian has it, and leads to a page that is there."""
+    pages = unpacked / "usr/share/man/man3"
+    for function in re.findall(r"^SMQ_API [^;]*?\b(smq_\w+)\(", (ROOT / "include" / "swiftmqtt.h").read_text(), re.M):
+        page = pages / f"{function}.3.gz"
+        assert page.is_symlink() and page.resolve().parent == pages.resolve() and page.resolve().is_file(), function
+        assert function in run("zcat", page).partition(".SH SYNOPSIS")[0]
+    assert (pages / "smq_tls_open.3.gz").resolve().name == "swiftmqtt-tls.3.gz"
+
+
+def test_the_book_is_whole_and_each_link_in_it_leads_somewhere(debs, tmp_path):
+    run("dpkg-deb", "-x", deb(debs, "libswiftmqtt-doc"), tmp_path)
+    book = tmp_path / BOOK
+    pages = {path.relative_to(ROOT) for folder in ("docs", "docs/recipes", "docs/decisions") for path in (ROOT / folder).glob("*.md")}
+    targets = {page.parent / ("index.html" if page.name == "README.md" else f"{page.stem}.html") for page in pages}
+    assert len(targets) >= 40 and sorted(target for target in targets if not (book / target).is_file()) == []
+    assert (book / "reference" / "swiftmqtt_8h.html").is_file()
+    assert broken_links(book) == []
+    registered = (tmp_path / "usr/share/doc-base/libswiftmqtt-doc.libswiftmqtt").read_text()
+    index, = re.findall(r"^Index: (.*)$", registered, re.M)
+    assert (tmp_path / index.lstrip("/")).is_file()
 
 
 def test_depends_on_the_libc_that_it_needs(debs, unpacked):

@@ -12,6 +12,7 @@ from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveH
 from ._calls import NO_PROPERTIES
 from ._checks import flag
 from ._loop import LoopClient, into, look_at, within
+from ._option_texts import documented
 from ._reference import Lent
 from ._source import Source, size_of
 from ._undelivered import DRAIN_S, is_orderly, is_to_be_raised
@@ -56,6 +57,7 @@ class Messages(AsyncIterator[Message]):
         return len(self._client._waiting_messages)
 
 
+@documented
 class Client(LoopClient):
     """A client for one asyncio loop: the one that runs when it is first awaited.
 

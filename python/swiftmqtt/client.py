@@ -11,6 +11,7 @@ from ._answers import Answer, Connected
 from ._base import AuthenticateHook, CredentialsHook, Filters, LogHook, ResolveHook, WebSocketRequestHook
 from ._calls import NO_PROPERTIES
 from ._checks import flag
+from ._option_texts import documented
 from ._reference import Lent
 from ._source import Source, size_of
 from ._token import Token
@@ -35,6 +36,7 @@ __all__ = ["Client", "Token"]
 SYNC_STEP_MS = 20
 
 
+@documented
 class Client(Waiting):
     """A client with a thread of its own, from connect() on: the thread sends messages at once, and received
     messages wait for receive().
