@@ -1106,7 +1106,7 @@ SMQ_API int32_t smq_options_check(const smq_options *options, size_t *url_offset
  * capacity   the bytes that are free there; 300 are enough for any names
  *
  * Returns how many bytes the names have, without the zero, however many of them there is room for; 0 if the
- * options are right, or NULL.
+ * options are right, or NULL, or if the library was built without texts (the small profile).
  */
 SMQ_API size_t smq_options_fault(const smq_options *options, char *text, size_t capacity);
 
@@ -1976,7 +1976,8 @@ typedef struct smq_event {
  * capacity   the bytes that are free there
  *
  * Returns how many bytes the line has, without the zero, however many of them there is room for; 0 if event
- * is NULL, or its size is smaller than version 1's.
+ * is NULL, or its size is smaller than version 1's, or if the library was built without texts (the small
+ * profile).
  */
 SMQ_API size_t smq_describe_event(const smq_event *event, char *text, size_t capacity);
 

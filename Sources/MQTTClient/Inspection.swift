@@ -28,8 +28,12 @@ public struct Inspection: ~Copyable {
   private var count = 0
   private var packets: UInt32 = 0
   private var since = Instant(milliseconds: 0)
-  /// All that are connected have something to read: until then nothing is collected for them.
+  /// All that are connected have something to read: until then nothing is collected for them, and as soon as the tap knows
+  /// of it, it tells of no packets any more.
   private var pauseEnd: Instant? = nil
+  private(set) var isPaused = false
+  /// How many packets the client had when the pause began, or was last looked at.
+  private var packetsBefore: UInt32 = 0
   private var connection: UInt32 = 0
 
   /// For how many milliseconds packets are collected.
@@ -43,7 +47,7 @@ public struct Inspection: ~Copyable {
     copy(path, into: &room)
   }
 
-  deinit { Self.end(socket, path, buffer, count) }
+  deinit { if Feature.hasTap { Self.end(socket, path, buffer, count) } }
 
   @_optimize(size)
   mutating func open(permissions: UInt32, poller: Int32) throws(PlatformError) {
@@ -60,10 +64,7 @@ public struct Inspection: ~Copyable {
 
   @_optimize(size)
   mutating func append(_ packet: borrowing ObservedPacket) {
-    if let end = pauseEnd {
-      guard end.isReached(at: packet.time) else { return lose(1) }
-      pauseEnd = nil
-    }
+    guard pauseEnd == nil else { return lose(1) }
     put(packet, age: 0, at: packet.time)
   }
 
@@ -86,7 +87,7 @@ public struct Inspection: ~Copyable {
     }
     flush(at: now, only: reader)
     isRead = true
-    pauseEnd = nil
+    (pauseEnd, isPaused) = (nil, false)
     return true
   }
 
@@ -99,10 +100,28 @@ public struct Inspection: ~Copyable {
     return question
   }
 
-  /// The time to send has come, or not.
+  /// The time to send has come, or not; a pause begins, goes on, or ends. `total`: how many packets went over the client's
+  /// connections so far. Returns true if the tap is to tell of packets again, or no more.
   @_optimize(size)
-  mutating func flushIfDue(at now: Instant) {
+  mutating func attend(packets total: UInt32, at now: Instant) -> Bool {
     if let deadline, deadline.isReached(at: now) { flush(at: now) }
+    guard let end = pauseEnd else { return false }
+    guard isPaused else {
+      (isPaused, packetsBefore) = (true, total)
+      return true
+    }
+    guard end.isReached(at: now) else { return false }
+    lose(total &- packetsBefore)
+    packetsBefore = total
+    // Whoever has read something has room for the number of what was lost.
+    var hasRoom = false
+    for reader in 0..<InspectionSocket.readers where socket.isConnected(reader) {
+      if tellLossBesides(to: reader) { hasRoom = true }
+    }
+    lookForReaders()
+    isPaused = isRead && !hasRoom
+    pauseEnd = isPaused ? now.advanced(by: Self.delay) : nil
+    return !isPaused
   }
 
   /// Answers a question: what the program has been sent and has lost, and the client's numbers.

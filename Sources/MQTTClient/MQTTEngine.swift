@@ -193,8 +193,10 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
         client.engine.tap.inspection.element.answer(reader, numbers, at: now)
       }
     }
-    client.engine.tap.inspection.element.flushIfDue(at: now)
+    client.engine.attendReaders(at: now)
   }
+
+  private mutating func attendReaders(at now: Instant) { tap.attendReaders(of: session, at: now) }
 
   private mutating func letReadersAsk(at now: Instant) -> InlineArray<4, Bool> {
     tap.serveReaders(of: session, at: now)

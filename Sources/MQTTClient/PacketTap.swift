@@ -93,7 +93,16 @@ public struct PacketTap: ~Copyable {
 
   // MARK: Programs that look on
 
-  private var isInspected: Bool { !inspection.isEmpty && inspection.element.isRead }
+  private var isInspected: Bool {
+    !inspection.isEmpty && inspection.element.isRead && !inspection.element.isPaused
+  }
+
+  /// Sends what is due to programs that are connected. While none of them has room, nothing is done for a packet.
+  @_optimize(size)
+  mutating func attendReaders(of session: borrowing Session, at now: Instant) {
+    let total = session.counters.packetsSent.low &+ session.counters.packetsReceived.low
+    if inspection.element.attend(packets: total, at: now) { listenersChanged(of: session, at: now) }
+  }
 
   /// Lets programs in that wait at the socket, and looks who has gone. Returns what each asks.
   @_optimize(size)

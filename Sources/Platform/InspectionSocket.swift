@@ -1,7 +1,8 @@
 import CPlatform
 
 /// A socket in the file system to which programs of this machine connect that want to be told what a client does. They
-/// read datagrams; one that they send is a question.
+/// read datagrams; one that they send is a question. Whoever opens it ends it: the small profile has none, and no code
+/// that would close it.
 public struct InspectionSocket: ~Copyable {
   /// How many programs may be connected at a time.
   public static var readers: Int { 4 }
@@ -41,16 +42,13 @@ public struct InspectionSocket: ~Copyable {
       poller, listener, UInt32(Channel.inspection.rawValue), Int32(PLATFORM_READABLE | PLATFORM_ONCE), 1)
     guard watched == 0 else {
       end(path, Span())
+      listener = -1
       throw PlatformError(code: -watched)
     }
   }
 
-  deinit {
-    for index in 0..<Self.readers where connected[index] >= 0 { platform_close(connected[index]) }
-    if listener >= 0 { platform_close(listener) }
-  }
-
-  /// Nobody finds it any more. Who is connected is sent a last datagram, if it is not empty. `path` is that of `open`.
+  /// Closes it, and the connections: nobody finds it any more. Who is connected is sent a last datagram, if it is not
+  /// empty. `path` is that of `open`. Nothing may be called after this.
   @_optimize(size)
   public func end(_ path: Span<UInt8>, _ last: Span<UInt8>) {
     guard listener >= 0 else { return }
@@ -58,12 +56,15 @@ public struct InspectionSocket: ~Copyable {
     unsafe path.withUnsafeBytes { path in
       unsafe platform_unlink_socket(path.assumingMemoryBound(to: CChar.self).baseAddress, &file)
     }
-    guard !last.isEmpty else { return }
     for index in 0..<Self.readers where connected[index] >= 0 {
-      _ = unsafe last.withUnsafeBufferPointer { last in
-        unsafe platform_send(connected[index], last.baseAddress, last.count)
+      if !last.isEmpty {
+        _ = unsafe last.withUnsafeBufferPointer { last in
+          unsafe platform_send(connected[index], last.baseAddress, last.count)
+        }
       }
+      platform_close(connected[index])
     }
+    platform_close(listener)
   }
 
   public func isConnected(_ reader: Int) -> Bool { connected[reader] >= 0 }

@@ -118,6 +118,12 @@ public enum Feature {
   #else
     @inline(__always) public static var hasTap: Bool { true }
   #endif
+  /// Which options are at fault, and events in words.
+  #if WITHOUT_WORDS
+    @inline(__always) public static var hasWords: Bool { false }
+  #else
+    @inline(__always) public static var hasWords: Bool { true }
+  #endif
   /// Clients whose program carries the bytes and tells the time.
   #if WITHOUT_ENGINE
     @inline(__always) public static var hasEngine: Bool { false }

@@ -10,7 +10,9 @@ public func smq_describe_event(
   _ event: UnsafePointer<smq_event>?, _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int
 ) -> Int {
   var writer = unsafe TextWriter(text, capacity)
-  if let event = unsafe event, unsafe event.pointee.size >= UInt32(MemoryLayout<smq_event>.size) {
+  if Feature.hasWords, let event = unsafe event,
+    unsafe event.pointee.size >= UInt32(MemoryLayout<smq_event>.size)
+  {
     unsafe describe(event, &writer)
   }
   return writer.finish()

@@ -3,14 +3,16 @@
 // Which options are at fault: smq_options_fault().
 
 public import CSwiftMQTT
+import Storage
 
 @c @implementation
 public func smq_options_fault(
   _ options: UnsafePointer<smq_options>?, _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int
 ) -> Int {
-  let error = unsafe smq_options_check(options, nil)
   var names = unsafe TextWriter(text, capacity)
-  if let options = unsafe options, error != 0 { unsafe findFault(options, error, &names) }
+  guard Feature.hasWords, let options = unsafe options else { return names.finish() }
+  let error = unsafe smq_options_check(options, nil)
+  if error != 0 { unsafe findFault(options, error, &names) }
   return names.finish()
 }
 

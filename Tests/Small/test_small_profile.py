@@ -179,7 +179,9 @@ REFUSED: dict[str, list[Callable[[], int]]] = {
         client(lambda client: library.smq_remove_observer(client.handle, ctypes.byref(smq.Observer()))),
         client(lambda client: library.smq_trace_read(client.handle, 1, None)),
         client(lambda client: library.smq_trace_clear(client.handle)),
+        options(inspect="socket"),
     ],
+    "WORDS": [],
     "ENGINE": [
         flag("OWN_TRANSPORT"),
         engine("opened", 0),
