@@ -9,7 +9,7 @@ from conftest import (
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
-         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none"]
+         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none", "SwiftMQTT-payload", "SwiftMQTT-payload-none"]
 
 # What each package lays down; LIB is /usr/lib/<multiarch>, DOC the package's folder of documents.
 CONTENTS = {
@@ -17,7 +17,8 @@ CONTENTS = {
         "LIB/libswiftmqtt.so.1", f"LIB/libswiftmqtt.so.{version()}", "DOC/README.md.gz",
         "usr/share/lintian/overrides/libswiftmqtt1"],
     "libswiftmqtt-dev": [
-        "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
+        "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "usr/include/swiftmqtt-payload.h",
+        "LIB/libswiftmqtt-payload.a", "LIB/pkgconfig/swiftmqtt-payload.pc", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
         *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
     "libswiftmqtt-tls1": ["LIB/libswiftmqtt-tls.so.1", f"LIB/libswiftmqtt-tls.so.{version()}"],
