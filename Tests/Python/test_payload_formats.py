@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
@@ -202,3 +203,10 @@ def test_resolved():
     assert SenML.resolved(pack, now=1000) == [
         {"n": "a:y", "t": 995, "v": 1.5, "s": 10}, {"n": "b:z", "t": 999, "vs": "on", "s": 10}, {"n": "a:x", "t": 1000, "v": 3, "s": 11}]
     assert SenML.resolved([{"bver": 5, "n": "a", "v": Decimal("1.5")}], now=0) == [{"n": "a", "t": 0, "v": Decimal("1.5"), "bver": 5}]
+
+
+def test_any_data_is_what_the_standard_library_makes_of_it():
+    for data in (bytes(range(256)), b"\xfb\xff", b"\xfb\xff\xbf", b""):
+        payload = SenML().encode([{"n": "a", "vd": data}])
+        assert json.loads(payload)[0]["vd"] == base64.urlsafe_b64encode(data).decode().rstrip("=")
+        assert SenML().decode(payload)[0]["vd"] == data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 import re
@@ -19,6 +18,7 @@ LABELS = {"bver": -1, "bn": -2, "bt": -3, "bu": -4, "bv": -5, "bs": -6, "n": 0, 
 NAMES = {number: name for name, number in LABELS.items()}
 VALUES = ("v", "vs", "vb", "vd")
 VERSION = 10
+URL_SAFE, NOT_URL_SAFE = str.maketrans("+/", "-_"), str.maketrans("-_", "+/")
 #: Section 4.5.3: below it, a time is relative to now.
 ABSOLUTE = 1 << 28
 
@@ -91,7 +91,8 @@ def to_json(record: Record) -> Record:
     """Data is base64url without padding."""
     if "vd" not in record:
         return record
-    return {**record, "vd": base64.urlsafe_b64encode(record["vd"]).decode().rstrip("=")}
+    data = binascii.b2a_base64(record["vd"], newline=False).decode()
+    return {**record, "vd": data.translate(URL_SAFE).rstrip("=")}
 
 
 def from_json(record: object) -> object:
@@ -101,7 +102,7 @@ def from_json(record: object) -> object:
     try:
         if not re.fullmatch(r"[-_A-Za-z0-9]*", text):
             raise ValueError(f"vd cannot be {text!r}")
-        return {**record, "vd": base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))}
+        return {**record, "vd": binascii.a2b_base64(text.translate(NOT_URL_SAFE) + "=" * (-len(text) % 4))}
     except binascii.Error as error:
         raise ValueError(f"vd cannot be {text!r}: {error}") from None
 
