@@ -2,6 +2,8 @@
 
 include(CheckSourceCompiles)
 
+set(example_sensord_library swiftmqtt_payload)
+
 set(example_tls_library "")
 if(SWIFTMQTT_TLS)
   set(example_tls_library swiftmqtt_tls)

@@ -1,5 +1,5 @@
 /*
- * sensord publishes the measurements of a gateway board, as JSON, to gateway/<id>/<kind>/<name>.
+ * sensord publishes the measurements of a gateway board, as JSON or SenML, to gateway/<id>/<kind>/<name>.
  * gateway/<id>/status (retained) is "online" while it runs, and "offline" once it has disconnected
  * or was lost: then the server publishes its Will.
  */
@@ -10,13 +10,15 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "figures.h"
 #include "sensors.h"
 #include "why.h"
 
 #define USAGE                                                                                                          \
-    "sensord [--url mqtt://HOST[:PORT]] [--id ID] [--period-ms N] [--count N] [--root DIR] [--verbose]\n"              \
+    "sensord [--url mqtt://HOST[:PORT]] [--id ID] [--period-ms N] [--count N] [--root DIR] [--format F] [--verbose]\n" \
     "Publishes this machine's sensors to gateway/ID/KIND/NAME each period, until SIGTERM.\n"                           \
     "  --count N    leave after N periods, once they are delivered; 0: never\n"                                        \
+    "  --format F   of the payloads: json, senml or senml-cbor\n"                                                      \
     "  --root DIR   where /sys and /proc are\n"                                                                        \
     "  --verbose    a line for each message published and for each completion"
 
@@ -24,30 +26,35 @@
 #define LONGEST_WAIT_MS 1000
 
 static char id[65] = "gateway", status_topic[80];
-static int verbose;
+static smq_message status = SMQ_MESSAGE_INIT;
+static enum reading_format format = READING_JSON;
 static smq_client *client;
 static uint64_t cookie, dropped;
-static int greeted; /* "online" was published on this connection */
+static int verbose, greeted; /* greeted: "online" was published on this connection */
 
-static int publish(const char *topic, const char *payload, uint8_t qos, uint8_t retain) {
-    smq_message message = SMQ_MESSAGE_INIT;
-    message.qos = qos;
-    message.retain = retain;
-    message.topic = smq_string(topic);
-    message.payload = smq_string(payload);
-    message.cookie = cookie + 1;
-    if (smq_publish(client, &message) != SMQ_OK) return 0;
+static int publish(smq_message *message, int in_hex) {
+    message->cookie = cookie + 1;
+    if (smq_publish(client, message) != SMQ_OK) return 0;
     cookie++;
-    if (verbose) printf("published %" PRIu64 " %d %s %s\n", cookie, qos, topic, payload);
+    if (verbose) print_published(message, in_hex);
     return 1;
 }
 
+static int publish_status(const char *text) {
+    smq_message message = status; /* as the Will */
+    message.payload = smq_string(text);
+    return publish(&message, 0);
+}
+
 /* A reading for which the outbox has no room is dropped: newer ones follow. */
-static void publish_reading(const void *context, const char *name, const char *json) {
+static void publish_reading(const void *context, const char *name, const struct reading *reading) {
     const struct sensor_kind *kind = context;
-    char topic[256];
-    snprintf(topic, sizeof topic, "gateway/%s/%s/%s", id, kind->name, name);
-    if (!publish(topic, json, (uint8_t)kind->qos, 0)) dropped++;
+    struct reading_space space;
+    smq_message message = SMQ_MESSAGE_INIT;
+    snprintf(space.topic, sizeof space.topic, "gateway/%s/%s/%s", id, kind->name, name);
+    message.qos = (uint8_t)kind->qos;
+    int made = reading_message(reading, format, &space, &message) == SMQ_OK;
+    if (!made || !publish(&message, format == READING_SENML_CBOR)) dropped++;
 }
 
 /* Runs the client until a time, a signal or an event, and takes the events. */
@@ -78,18 +85,17 @@ static void run(uint32_t period_ms, uint32_t count) {
             periods++;
             next_reading = periods == count ? INT64_MAX : now + period_ms;
         }
-        if (!greeted && smq_client_state(client) == SMQ_STATE_CONNECTED)
-            greeted = publish(status_topic, "online", 1, 1);
+        if (!greeted && smq_client_state(client) == SMQ_STATE_CONNECTED) greeted = publish_status("online");
         step(next_reading);
     }
-    if (publish(status_topic, "offline", 1, 1)) smq_disconnect(client, LEAVE_MS); /* no room: the Will says so */
+    if (publish_status("offline")) smq_disconnect(client, LEAVE_MS); /* no room: the Will says so */
     while (smq_client_state(client) == SMQ_STATE_DISCONNECTING) step(INT64_MAX);
 }
 
 int main(int argc, char **argv) {
-    static const struct option flags[] = { { "url", 1, 0, 'u' },   { "id", 1, 0, 'i' },   { "period-ms", 1, 0, 'p' },
-                                           { "count", 1, 0, 'c' }, { "root", 1, 0, 'r' }, { "verbose", 0, 0, 'v' },
-                                           { "help", 0, 0, 'h' },  { 0, 0, 0, 0 } };
+    static const struct option flags[] = { { "url", 1, 0, 'u' },     { "id", 1, 0, 'i' },   { "period-ms", 1, 0, 'p' },
+                                           { "count", 1, 0, 'c' },   { "root", 1, 0, 'r' }, { "format", 1, 0, 'f' },
+                                           { "verbose", 0, 0, 'v' }, { "help", 0, 0, 'h' }, { 0, 0, 0, 0 } };
     uint32_t period_ms = 1000, count = 0;
     const char *url = "mqtt://127.0.0.1";
     gethostname(id, sizeof id - 1);
@@ -100,34 +106,35 @@ int main(int argc, char **argv) {
         if (flag == 'p') period_ms = number("sensord", "--period-ms", optarg, 1, 86400000);
         if (flag == 'c') count = number("sensord", "--count", optarg, 0, 86400000);
         if (flag == 'r') sensor_root = optarg;
+        if (flag == 'f') format = reading_format("sensord", "--format", optarg);
         if (flag == 'v') verbose = 1;
         if (flag == 'h') return puts(USAGE) < 0;
         if (flag == '?') return 2; /* getopt_long() has named it */
     }
     if (optind < argc) refuse("sensord", argv[optind], "is not a flag");
+    if (format != READING_JSON && !is_senml_name(id)) refuse("sensord", "--id", "has letters that SenML does not");
     snprintf(status_topic, sizeof status_topic, "gateway/%s/status", id);
 
-    smq_message will = SMQ_MESSAGE_INIT;
-    will.qos = 1;
-    will.retain = 1;
-    will.topic = smq_string(status_topic);
-    will.payload = smq_string("offline");
+    status.qos = 1;
+    status.retain = 1;
+    status.topic = smq_string(status_topic);
+    status.payload = smq_string("offline");
     smq_options options = SMQ_OPTIONS_INIT;
     options.url = smq_string(url);
     options.protocol = SMQ_PROTOCOL_5_0;
     options.client_id = smq_string(id);
-    options.will = &will;
+    options.will = &status;
     options.flags = SMQ_OPTION_KEEP_SESSION; /* what is in flight when the link breaks is resent */
     options.session_expiry_s = 3600;
     options.reconnect_min_ms = 250;
     options.reconnect_max_ms = 30000;
     size_t size = smq_client_size(&options);
     void *memory = malloc(size);
-    int32_t status = smq_client_init(memory, size, &options, &client);
-    int bad_id = status == SMQ_ERR_TOPIC_NAME || status == SMQ_ERR_UTF8 || status == SMQ_ERR_CLIENT_ID;
-    if (status != SMQ_OK) {
+    int32_t error = smq_client_init(memory, size, &options, &client);
+    int bad_id = error == SMQ_ERR_TOPIC_NAME || error == SMQ_ERR_UTF8 || error == SMQ_ERR_CLIENT_ID;
+    if (error != SMQ_OK) {
         fprintf(stderr, "sensord: %s ", bad_id ? "--id" : "--url");
-        print_options_error(stderr, &options, status);
+        print_options_error(stderr, &options, error);
         return 2;
     }
 
@@ -135,15 +142,8 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     smq_connect(client);
     run(period_ms, count);
-
-    smq_stats stats = SMQ_STATS_INIT;
-    smq_client_stats(client, &stats);
-    printf("%" PRIu64 " messages, %" PRIu64 " acknowledged, %" PRIu64 " failed, %" PRIu64 " dropped, %" PRIu64
-           " bytes, %" PRIu64 " packets, %" PRIu64 " send calls, %.1f packets per send call\n",
-           stats.messages_published, stats.messages_completed, stats.messages_failed, dropped, stats.bytes_sent,
-           stats.packets_sent, stats.send_calls,
-           stats.send_calls ? (double)stats.packets_sent / (double)stats.send_calls : 0);
+    int is_delivered = print_figures(client, dropped);
     smq_client_close(client);
     free(memory);
-    return dropped || stats.messages_completed < stats.messages_published;
+    return dropped || !is_delivered;
 }

@@ -1,6 +1,6 @@
 /*
- * The sensors of a board, for sensord.c. Each reader passes its sensors' names and readings, as
- * JSON, to a function. Sensors that a board does not have are skipped.
+ * The sensors of a board, for sensord.c. Each reader passes its sensors' names and readings to a
+ * function. Sensors that a board does not have are skipped.
  */
 #ifndef SENSORS_H
 #define SENSORS_H
@@ -9,12 +9,12 @@
 #include <glob.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-typedef void sensor_take(const void *context, const char *name, const char *json);
+#include "readings.h"
+
+typedef void sensor_take(const void *context, const char *name, const struct reading *reading);
 typedef void sensor_reader(sensor_take *take, const void *context);
 
 static const char *sensor_root = ""; /* where /sys and /proc are */
@@ -34,7 +34,7 @@ static char *text_of(const char *format, ...) {
     return text;
 }
 
-/* Makes the first line suitable as one level of a topic, and as a string in JSON. */
+/* Makes the first line suitable as one level of a topic, and as a name in SenML. */
 static char *clean(char *text) {
     text[strcspn(text, "\n")] = 0;
     for (char *c = text; *c; c++)
@@ -42,52 +42,51 @@ static char *clean(char *text) {
     return text;
 }
 
-/* Passes a reading on: its time, and what `format` says. */
-static void report(sensor_take *take, const void *context, const char *name, const char *format, ...) {
-    char level[64], json[320];
+/* Passes a reading on, with its time. */
+static void report(sensor_take *take, const void *context, const char *name, struct reading reading) {
+    char level[64];
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int length = snprintf(json, sizeof json, "{\"time\":%lld.%03ld,", (long long)now.tv_sec, now.tv_nsec / 1000000);
-    va_list values;
-    va_start(values, format);
-    vsnprintf(json + length, sizeof json - (size_t)length, format, values);
-    va_end(values);
+    reading.time_ms = now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
     snprintf(level, sizeof level, "%s", name);
-    take(context, clean(level), json);
+    take(context, clean(level), &reading);
 }
 
 static void read_load(sensor_take *take, const void *context) {
     double a, b, c;
-    if (sscanf(text_of("/proc/loadavg"), "%lf %lf %lf", &a, &b, &c) == 3)
-        report(take, context, "average", "\"minute_1\":%.2f,\"minute_5\":%.2f,\"minute_15\":%.2f}", a, b, c);
+    if (sscanf(text_of("/proc/loadavg"), "%lf %lf %lf", &a, &b, &c) != 3) return;
+    struct reading_value one = measured("minute_1", NULL, a), five = measured("minute_5", NULL, b);
+    report(take, context, "average", (struct reading){ 0, NULL, 3, { one, five, measured("minute_15", NULL, c) } });
 }
 
 static void read_uptime(sensor_take *take, const void *context) {
     double seconds;
     if (sscanf(text_of("/proc/uptime"), "%lf", &seconds) == 1)
-        report(take, context, "system", "\"seconds\":%.2f}", seconds);
+        report(take, context, "system", (struct reading){ 0, NULL, 1, { measured("seconds", "s", seconds) } });
 }
 
 static void read_memory(sensor_take *take, const void *context) {
     const char *text = text_of("/proc/meminfo");
     const char *total = strstr(text, "MemTotal:"), *available = strstr(text, "MemAvailable:");
-    if (total && available)
-        report(take, context, "ram", "\"total_kb\":%llu,\"available_kb\":%llu}",
-               strtoull(total + strlen("MemTotal:"), NULL, 10),
-               strtoull(available + strlen("MemAvailable:"), NULL, 10));
+    if (!total || !available) return;
+    struct reading_value all = counter("total_kb", "KiB", strtoull(total + strlen("MemTotal:"), NULL, 10));
+    struct reading_value left = counter("available_kb", "KiB", strtoull(available + strlen("MemAvailable:"), NULL, 10));
+    report(take, context, "ram", (struct reading){ 0, NULL, 2, { all, left } });
 }
 
 static void read_network(sensor_take *take, const void *context) {
+    static const char *const names[] = { "rx_bytes", "rx_packets", "rx_errors", "tx_bytes", "tx_packets", "tx_errors" };
     char name[64];
-    unsigned long long in[3], out[3];
+    unsigned long long n[6];
     /* A line for each interface; the two lines above them do not match. */
-    for (const char *line = text_of("/proc/net/dev"); line; line = strchr(line + 1, '\n'))
-        if (sscanf(line, " %63[^: \n]: %llu %llu %llu %*u %*u %*u %*u %*u %llu %llu %llu", name, &in[0], &in[1], &in[2],
-                   &out[0], &out[1], &out[2]) == 7)
-            report(take, context, name,
-                   "\"rx_bytes\":%llu,\"rx_packets\":%llu,\"rx_errors\":%llu,"
-                   "\"tx_bytes\":%llu,\"tx_packets\":%llu,\"tx_errors\":%llu}",
-                   in[0], in[1], in[2], out[0], out[1], out[2]);
+    for (const char *line = text_of("/proc/net/dev"); line; line = strchr(line + 1, '\n')) {
+        if (sscanf(line, " %63[^: \n]: %llu %llu %llu %*u %*u %*u %*u %*u %llu %llu %llu", name, &n[0], &n[1], &n[2],
+                   &n[3], &n[4], &n[5]) != 7)
+            continue;
+        struct reading traffic = { .count = 6 };
+        for (size_t i = 0; i < 6; i++) traffic.values[i] = counter(names[i], i % 3 ? "count" : "B", n[i]);
+        report(take, context, name, traffic);
+    }
 }
 
 /* in_voltage2_raw counts in units of in_voltage2_scale, or of the in_voltage_scale of all voltages. */
@@ -99,11 +98,9 @@ static double iio_scale(const char *path) {
     return *text ? strtod(text, NULL) : 1;
 }
 
-/*
- * Sensors that are a file with one number. `label` is the file beside it that says what it is; scale 0 stands for
- * iio_scale().
- */
-static void read_files(sensor_take *take, const void *context, const char *files, const char *label, double scale) {
+/* Sensors that are a file with one number. `label` is the file beside it that says what it is; scale 0: iio_scale(). */
+static void read_files(sensor_take *take, const void *context, const char *files, const char *label, double scale,
+                       const char *unit) {
     char pattern[PATH_MAX];
     glob_t found;
     snprintf(pattern, sizeof pattern, "%s%s", sensor_root, files);
@@ -114,24 +111,26 @@ static void read_files(sensor_take *take, const void *context, const char *files
         double value = strtod(text, &end);
         if (end == text) continue; /* the sensor is asleep, or gone */
         value *= scale != 0 ? scale : iio_scale(path);
-        while (name[-1] != '/') name--; /* hwmon0/temp1_input */
-        report(take, context, name, "\"sensor\":\"%.64s\",\"value\":%.3f}",
-               clean(text_of("%.*s%s", (int)(file - path), path, label)), value);
+        if (!(value > -1e12 && value < 1e12)) continue; /* NaN, too */
+        while (name[-1] != '/') name--;                 /* hwmon0/temp1_input */
+        const char *called = clean(text_of("%.*s%s", (int)(file - path), path, label));
+        struct reading_value measurement = measured("value", unit, thousandths(value));
+        report(take, context, name, (struct reading){ 0, called, 1, { measurement } });
     }
     globfree(&found);
 }
 
 static void read_thermal(sensor_take *take, const void *context) {
-    read_files(take, context, "/sys/class/thermal/thermal_zone*/temp", "type", 0.001);
+    read_files(take, context, "/sys/class/thermal/thermal_zone*/temp", "type", 0.001, "Cel");
 }
 
 static void read_hwmon(sensor_take *take, const void *context) {
-    read_files(take, context, "/sys/class/hwmon/hwmon*/temp*_input", "name", 0.001);
+    read_files(take, context, "/sys/class/hwmon/hwmon*/temp*_input", "name", 0.001, "Cel");
 }
 
 static void read_iio(sensor_take *take, const void *context) {
-    read_files(take, context, "/sys/bus/iio/devices/iio:device*/in_*_input", "name", 1);
-    read_files(take, context, "/sys/bus/iio/devices/iio:device*/in_*_raw", "name", 0);
+    read_files(take, context, "/sys/bus/iio/devices/iio:device*/in_*_input", "name", 1, NULL);
+    read_files(take, context, "/sys/bus/iio/devices/iio:device*/in_*_raw", "name", 0, NULL);
 }
 
 /* All readers, and the QoS with which to send each reading. */

@@ -37,7 +37,8 @@ def installed_files():
     # The drop-in for libmosquitto is installed if it was built.
     drop_in = "libmosquitto.so.1"
     return {
-        "include/swiftmqtt.h", "include/swiftmqtt-tls-engine.h", "include/swiftmqtt-tls.h",
+        "include/swiftmqtt.h", "include/swiftmqtt-tls-engine.h", "include/swiftmqtt-tls.h", "include/swiftmqtt-payload.h",
+        "lib/libswiftmqtt-payload.a", "lib/pkgconfig/swiftmqtt-payload.pc",
         *(f"lib/libswiftmqtt-tls.so{suffix}" for suffix in ("", ".1", f".{version()}")),
         "lib/pkgconfig/swiftmqtt-tls.pc", *(f"lib/cmake/SwiftMQTT/SwiftMQTT-tls{suffix}.cmake" for suffix in (
             "", "-minsizerel")), "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
@@ -48,7 +49,7 @@ def installed_files():
           for page in (ROOT / "docs" / "manual" / folder).glob("*.3")),
         *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
             "SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-minsizerel",
-            "SwiftMQTT-static", "SwiftMQTT-static-minsizerel")),
+            "SwiftMQTT-static", "SwiftMQTT-static-minsizerel", "SwiftMQTT-payload", "SwiftMQTT-payload-minsizerel")),
         *([f"lib/swiftmqtt/{drop_in}"] if (ROOT / "build" / "native" / "compat" / drop_in).exists() else [])}
 
 

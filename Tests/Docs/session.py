@@ -81,7 +81,8 @@ class Session:
         told = self.call(["pkg-config", "--cflags", "--libs", *libraries.split()], block) if libraries else ""
         flags = [flag.replace("-I", "-isystem", 1) for flag in shlex.split(told)]  # others' headers are not judged
         tls = ["-lswiftmqtt-tls"] if "<swiftmqtt-tls.h>" in text else []
-        self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", *tls, "-lswiftmqtt", *flags,
+        payload = ["-lswiftmqtt-payload"] if "<swiftmqtt-payload.h>" in text else []
+        self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", *tls, *payload, "-lswiftmqtt", *flags,
                    "-o", self.directory / name], block)
         return self.directory / name
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import lists
 import pytest
 
+from Support.cbor import decoded
 from Support.scripted_broker import CONNECT, PUBACK, Broker, Script
 from Support.servers import Received, free_port, need
 from Support.waiting import PATIENCE, wait_for
@@ -155,6 +156,51 @@ def test_a_made_up_board_arrives_exactly(mosquitto, subscriber, sensord, board):
     assert figures["send calls"] < len(sent) / 3
     assert figures["packets per send call"] > 3
     assert daemon.err.read_text() == ""
+
+
+UNITS = {"seconds": "s", "total_kb": "KiB", "available_kb": "KiB", "rx_bytes": "B", "tx_bytes": "B",
+         **dict.fromkeys(("rx_packets", "rx_errors", "tx_packets", "tx_errors"), "count")}
+LABELS = {-2: "bn", -3: "bt", 0: "n", 1: "u", 2: "v", 3: "vs"}  # RFC 8428, table 4
+
+
+@pytest.mark.parametrize("format", ["senml", "senml-cbor"])
+def test_the_same_as_senml(mosquitto, subscriber, sensord, board, format):
+    daemon = sensord("--url", mosquitto.url, "--id", "b9", "--root", board, "--count", 1, "--format", format)
+    assert daemon.wait() == 0, daemon.err.read_text()
+    received = {m.topic: m for m in subscriber.take(len(READINGS) + 2) if m.payload not in (b"online", b"offline")}
+    sent = {m.topic: m.payload for m in daemon.published().values()}
+    assert received.keys() == {f"gateway/b9/{topic}" for topic in READINGS}
+    for topic, (qos, values) in READINGS.items():
+        message = received[f"gateway/b9/{topic}"]
+        assert message.qos == qos
+        if format == "senml":
+            assert message.payload == sent[message.topic]
+            records = json.loads(message.payload)
+        else:
+            assert message.payload.hex().encode() == sent[message.topic]
+            (records,) = decoded([message.payload])
+            records = [{LABELS[label]: value for label, value in record.items()} for record in records]
+        assert records[0].pop("bn") == f"{message.topic}/"
+        assert abs(records[0].pop("bt") - time.time()) < 60
+        unit = "Cel" if topic.startswith("temperature/") else None
+        expected = [{"n": name, "u": UNITS.get(name, unit), "v": value} for name, value in values.items() if name != "sensor"]
+        expected = [{key: value for key, value in record.items() if value is not None} for record in expected]
+        if topic == "network/wlan0.7":
+            expected[0]["v"] = float(expected[0]["v"])  # SenML has doubles
+        if "sensor" in values:
+            expected.append({"n": "sensor", "vs": values["sensor"]})
+        assert records == expected
+
+
+@pytest.mark.parametrize("format, content_type", [("json", "application/json"), ("senml", "application/senml+json"),
+                                                  ("senml-cbor", "application/senml+cbor")])
+def test_the_content_type_is_sent(sensord, board, format, content_type):
+    with Broker([Script()]) as broker:
+        daemon = sensord("--url", broker.url, "--id", "b9", "--root", board, "--count", 1, "--format", format)
+        assert daemon.wait() == 0, daemon.err.read_text()
+        told = {m.topic: m.properties.get("content_type") for m in broker.messages}
+        assert told.pop("gateway/b9/status") is None
+        assert set(told.values()) == {content_type}
 
 
 def test_this_machine_arrives_exactly(mosquitto, subscriber, sensord):
@@ -299,6 +345,10 @@ def test_what_connect_says(sensord, board):
         (["--id", ""], "--id"),
         (["--id", "x" * 65], "--id"),
         (["--id", "\udcff"], "--id"),
+        (["--id", "a b", "--format", "senml"], "--id"),
+        (["--format", "xml"], "--format"),
+        (["--format", ""], "--format"),
+        (["--format"], "--format"),
         (["--nonsense"], "--nonsense"),
         (["more"], "more"),
     ],
@@ -315,5 +365,5 @@ def test_bad_flags(flags, named):
 def test_help():
     result = subprocess.run([*SENSORD, "--help"], capture_output=True, text=True, timeout=20)
     assert (result.returncode, result.stderr) == (0, "")
-    for flag in ("--url", "--id", "--period-ms", "--count", "--root", "--verbose"):
+    for flag in ("--url", "--id", "--period-ms", "--count", "--format", "--root", "--verbose"):
         assert flag in result.stdout

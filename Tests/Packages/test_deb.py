@@ -10,7 +10,7 @@ from Support.html_links import broken_links
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
-         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none"]
+         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none", "SwiftMQTT-payload", "SwiftMQTT-payload-none"]
 
 # As Debian's policy (12.3) has it: with the package that it is about.
 BOOK = "usr/share/doc/libswiftmqtt-dev/html"
@@ -26,7 +26,8 @@ CONTENTS = {
         "LIB/libswiftmqtt.so.1", f"LIB/libswiftmqtt.so.{version()}", "DOC/README.md.gz",
         "usr/share/lintian/overrides/libswiftmqtt1"],
     "libswiftmqtt-dev": [
-        "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
+        "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "usr/include/swiftmqtt-payload.h",
+        "LIB/libswiftmqtt-payload.a", "LIB/pkgconfig/swiftmqtt-payload.pc", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
         *pages_of("man3"), *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
     "libswiftmqtt-doc": ["usr/share/doc-base/libswiftmqtt-doc.libswiftmqtt"],  # and the book

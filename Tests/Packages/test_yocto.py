@@ -80,6 +80,7 @@ def test_built_for_a_board(bitbake, tmp_path, dist, tls):
         "usr/lib/libswiftmqtt.so.1": "libswiftmqtt", f"usr/lib/libswiftmqtt.so.{version()}": "libswiftmqtt",
         "usr/lib/libswiftmqtt.so": "libswiftmqtt-dev", f"usr/include/{HEADER.name}": "libswiftmqtt-dev",
         "usr/lib/pkgconfig/swiftmqtt.pc": "libswiftmqtt-dev", "usr/lib/libswiftmqtt.a": "libswiftmqtt-staticdev",
+        "usr/lib/libswiftmqtt-payload.a": "libswiftmqtt-staticdev", "usr/include/swiftmqtt-payload.h": "libswiftmqtt-dev",
         "usr/lib/cmake/SwiftMQTT/SwiftMQTTConfig.cmake": "libswiftmqtt-dev", "usr/bin/smq": "swiftmqtt-tools",
         "usr/share/bash-completion/completions/smq": "swiftmqtt-tools", "usr/share/man/man1/smq.1": "libswiftmqtt-doc",
         "usr/lib/python3.12/site-packages/swiftmqtt/__init__.py": "python3-swiftmqtt",

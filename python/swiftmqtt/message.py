@@ -77,9 +77,9 @@ class Message:
     def decode(self, as_: type | str | Adapter | None = None) -> Any:
         """The payload as a value.
 
-        as_   the desired kind: ``"json"``, ``"text"``, ``"plist"`` or another content type; a type, such as
-              str, dict, bytes or a protobuf message; or an adapter. None: what the message's content type
-              says (5.0), otherwise str if it is marked as UTF-8, otherwise bytes
+        as_   the desired kind: ``"json"``, ``"text"``, ``"plist"``, ``"cbor"``, ``"senml"`` or another content
+              type; a type, such as str, dict, bytes or a protobuf message; or an adapter. None: what the
+              message's content type says (5.0), otherwise str if it is marked as UTF-8, otherwise bytes
 
         Raises ValueError if the payload cannot be decoded like that; ArgumentError if there is no adapter for
         it.

@@ -13,6 +13,7 @@ import plistlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from . import _senml
 from .constants import Status
 from .errors import ArgumentError
 
@@ -149,8 +150,89 @@ class Protobuf(Adapter):
         return found
 
 
+class CBOR(Adapter):
+    """Whatever cbor2 encodes (RFC 8949), for a message whose content type asks for it: ``publish(topic, value,
+    content_type="application/cbor")``. Needs cbor2: ``pip install swiftmqtt[cbor]``."""
+
+    content_types = ("application/cbor",)
+
+    def encodes(self, value: object) -> bool:
+        return False
+
+    def encode(self, value: Any) -> bytes:
+        cbor2 = self._cbor2()
+        try:
+            return bytes(cbor2.dumps(value))
+        except Exception as error:  # its errors have been of several types
+            raise ValueError(f"cannot be encoded as CBOR: {error}") from None
+
+    def decode(self, data: bytes, as_: type | None = None) -> Any:
+        cbor2 = self._cbor2()
+        try:
+            if data[:1] == b"\xff":
+                raise ValueError("a break without a beginning")
+            value = cbor2.loads(data)
+        except Exception as error:
+            raise ValueError(f"no CBOR: {error}") from None
+        try:
+            # It does not say where the item ended. No beginning of an item is one: if this is, something is behind it.
+            cbor2.loads(data[:-1])
+        except Exception:
+            return value
+        raise ValueError("no CBOR: something follows the item")
+
+    @staticmethod
+    def _cbor2() -> Any:
+        try:
+            return importlib.import_module("cbor2")
+        except ImportError:
+            raise ArgumentError(
+                Status.NOT_SUPPORTED, "CBOR needs cbor2, which is not installed: pip install swiftmqtt[cbor]"
+            ) from None
+
+
+class SenML(Adapter):
+    """A pack of sensor measurements (RFC 8428), for a message whose content type asks for it: a list of dicts with the
+    labels of JSON, such as ``[{"bn": "urn:dev:x:", "n": "temperature", "u": "Cel", "v": 21.5}]``; "vd" is bytes. A
+    pack that breaks a rule of the RFC is a ValueError, in both directions.
+
+    cbor   as application/senml+cbor, which needs cbor2; otherwise as application/senml+json
+    """
+
+    def __init__(self, cbor: bool = False):
+        self._cbor = CBOR() if cbor else None
+        self.content_types = ("application/senml+cbor" if cbor else "application/senml+json",)
+        self.text = not cbor
+
+    def encodes(self, value: object) -> bool:
+        return False
+
+    def encode(self, value: Any) -> bytes:
+        pack = _senml.checked(value, strict=True)
+        if self._cbor is not None:
+            return self._cbor.encode([_senml.to_cbor(record) for record in pack])
+        return JSON().encode([_senml.to_json(record) for record in pack])
+
+    def decode(self, data: bytes, as_: type | None = None) -> list[dict[str, Any]]:
+        read = self._cbor.decode(data) if self._cbor is not None else JSON().decode(data)
+        convert = _senml.from_cbor if self._cbor is not None else _senml.from_json
+        return _senml.checked([convert(record) for record in read] if isinstance(read, list) else read, strict=False)
+
+    @staticmethod
+    def resolved(pack: list[dict[str, Any]], now: float | None = None) -> list[dict[str, Any]]:
+        """Each record by itself (section 4.6): its whole name, unit and value, and its time, in seconds since 1970. In the
+        order of time. `now`: what relative times refer to; None: now."""
+        return _senml.resolved(pack, now)
+
+
 #: What ``decode(as_=…)`` may say instead of a content type.
-SHORT = {"json": "application/json", "text": "text/plain", "plist": "application/x-plist"}
+SHORT = {
+    "json": "application/json",
+    "text": "text/plain",
+    "plist": "application/x-plist",
+    "cbor": "application/cbor",
+    "senml": "application/senml+json",
+}
 
 
 class Adapters:
@@ -158,7 +240,8 @@ class Adapters:
     *Adapters())``."""
 
     def __init__(self, *chain: Adapter):
-        self.chain = chain or (Raw(), Text(), JSON(), PropertyList(), Protobuf(), Octets())
+        self.chain = chain or (
+            Raw(), Text(), JSON(), PropertyList(), Protobuf(), CBOR(), SenML(), SenML(cbor=True), Octets())
 
     def __iter__(self) -> Iterator[Adapter]:
         return iter(self.chain)

@@ -60,6 +60,7 @@ RDEPENDS:python3-swiftmqtt = "\
     python3-datetime \
     python3-json \
     python3-logging \
+    python3-numbers \
     python3-plistlib \
     python3-threading \
 "
