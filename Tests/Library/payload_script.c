@@ -41,6 +41,8 @@ static smq_bytes bytes_of(const char *hex, size_t *used) {
         decoded[(*used)++] = (uint8_t)strtoul(pair, NULL, 16);
         bytes.size++;
     }
+    /* What is behind it would go on as UTF-8, for a writer that read too far. */
+    memset(decoded + *used, 0x80, sizeof decoded - *used < 4 ? sizeof decoded - *used : 4);
     return bytes;
 }
 
@@ -62,6 +64,7 @@ static const char *zero_terminated(const char *hex) {
     size_t used = 0;
     smq_bytes bytes = bytes_of(hex, &used);
     if (!bytes.data) return NULL;
+    if (used == sizeof decoded) give_up("an argument is too long");
     decoded[used] = 0;
     return (const char *)decoded;
 }

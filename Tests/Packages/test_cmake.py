@@ -71,6 +71,39 @@ def test_tls_goes_with_either_library(moved, tmp_path, beside, needs):
     assert "libswiftmqtt-tls.so.1" in dynamic and ("libswiftmqtt.so.1" in dynamic) == needs
 
 
+WITH_PAYLOAD = """
+#include <swiftmqtt-payload.h>
+#include <stdio.h>
+int main(void) {
+    char buffer[32];
+    smq_json json;
+    smq_bytes payload;
+    smq_json_init(&json, buffer, sizeof buffer);
+    smq_json_double(&json, 21.5);
+    if (smq_json_finish(&json, &payload) != SMQ_OK) return 1;
+    printf("%.*s %s\\n", (int)payload.size, buffer, smq_status_name(SMQ_OK));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("beside, needs", [("SwiftMQTT::swiftmqtt", True), ("SwiftMQTT::static", False)], ids=["shared", "static"])
+def test_payload_goes_with_either_library(moved, tmp_path, beside, needs):
+    user = project(tmp_path / "user", "find_package(SwiftMQTT 1 REQUIRED COMPONENTS payload)",
+                   f"target_link_libraries(app PRIVATE SwiftMQTT::payload {beside})")
+    (user / "app.c").write_text(WITH_PAYLOAD)
+    app = built(user, f"-DCMAKE_PREFIX_PATH={moved}")
+    assert run(app) == "21.5 SMQ_OK\n"
+    assert ("libswiftmqtt.so.1" in run("readelf", "-d", app)) == needs
+
+
+def test_pkg_config_finds_payload_where_it_is(moved, tmp_path):
+    (tmp_path / "app.c").write_text(WITH_PAYLOAD)
+    flags = run("env", f"PKG_CONFIG_PATH={moved}/lib/pkgconfig", "pkg-config", "--cflags", "--libs", "swiftmqtt-payload").split()
+    run("cc", tmp_path / "app.c", *flags, f"-Wl,-rpath,{moved}/lib", "-o", tmp_path / "app")
+    assert run(tmp_path / "app") == "21.5 SMQ_OK\n"
+
+
 # ---- Where OpenSSL is looked for
 
 
