@@ -14,9 +14,9 @@ OPTIONS = "all options and up to 16 servers, as they were asked for and as they 
 THREAD = "libc starts a thread that looks the name up; the first of a program allocates"
 RUNNER = "(the runner's thread)"
 LARGE = {
-    "smq_options_check": (10752, OPTIONS),
+    "smq_options_check": (11008, OPTIONS),
     "smq_options_fault": (12032, OPTIONS + ", beside two copies of the struct"),
-    "smq_client_size": (10752, OPTIONS),
+    "smq_client_size": (11008, OPTIONS),
     "smq_engine_storage_done": (4352, "what an earlier process has left is taken up"),
     "smq_client_init": (12928, OPTIONS + ", and the thread of a journal"),
     "smq_connect": (2688, THREAD),
