@@ -1032,8 +1032,8 @@ typedef struct smq_options {
      */
     smq_bytes inspect;      /* its path: 1 to 107 bytes, no zero among them; size 0: there is none */
     uint32_t inspect_mode;  /* its permissions: up to 0777; 0: 0600, for the user of the process alone */
-    uint32_t inspect_bytes; /* the room for packets on their way to these programs: 4,096 to 131,072; 0: 65,536.
-                               Of a larger packet they are told the beginning */
+    uint32_t inspect_bytes; /* the room for packets on their way to these programs: 4,096 to 131,072;
+                               0: 65,536. Of a larger packet they are told the beginning */
 } smq_options;
 
 /* smq_options.journal_flags */

@@ -29,7 +29,7 @@ public func peek(_ p: UnsafePointer<UInt8>) -> UInt8 { p.pointee }
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     directory = tmp_path_factory.mktemp("copy")
-    for folder in ("Sources", "include", "cmake", "tls"):
+    for folder in ("Sources", "include", "cmake", "tls", "payload"):
         shutil.copytree(ROOT / folder, directory / folder)
     shutil.copy(ROOT / "CMakeLists.txt", directory)
     return directory
