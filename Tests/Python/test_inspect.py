@@ -38,5 +38,6 @@ def test_a_path_that_is_too_long():
 
 
 def test_a_journal_whose_path_is_a_path(tmp_path: Path):
-    with swiftmqtt.Client("mqtt://127.0.0.1:1", journal=tmp_path / "j", keep_session=True, client_id="a", run=False):
-        assert (tmp_path / "j").exists()
+    client = swiftmqtt.Client("mqtt://127.0.0.1:1", journal=tmp_path / "j", keep_session=True, client_id="a", run=False)
+    assert (tmp_path / "j").exists()
+    client.close()
