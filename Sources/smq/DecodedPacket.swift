@@ -28,6 +28,8 @@ struct DecodedPacket {
     let flags: UInt8
     let keepAlive: UInt16
     var clientID: [UInt8] = []
+    /// 5.0.
+    var willProperties: [UInt8] = []
     var willTopic: [UInt8]?
     var willPayload: [UInt8] = []
     var userName: [UInt8]?
@@ -58,8 +60,7 @@ struct DecodedPacket {
 
   static let names: [StaticString] = [
     "no packet", "CONNECT", "CONNACK", "PUBLISH", "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE",
-    "SUBACK",
-    "UNSUBSCRIBE", "UNSUBACK", "PINGREQ", "PINGRESP", "DISCONNECT", "AUTH",
+    "SUBACK", "UNSUBSCRIBE", "UNSUBACK", "PINGREQ", "PINGRESP", "DISCONNECT", "AUTH",
   ]
 
   // ---- Reading
@@ -129,7 +130,8 @@ struct DecodedPacket {
     defer { self.connect = connect }
     if flags & 4 != 0 {
       if version >= 5 {
-        guard let size = cursor.variable(), cursor.skip(size) else { return false }
+        guard let size = cursor.variable(), let list = cursor.bytes(size) else { return false }
+        connect.willProperties = list
       }
       guard let topic = cursor.string(), let payload = cursor.string() else { return false }
       connect.willTopic = topic

@@ -158,6 +158,14 @@ let adviceOnSubscribing: Text =
 
 let adviceOnSilence: Text = "the connection is slow, or the broker is overloaded: -W gives it more time"
 
-func versionName(_ version: UInt32) -> Text {
-  version == 5 ? "MQTT 5.0" : version == 4 ? "MQTT 3.1.1" : "MQTT 3.1"
+func versionName(_ version: UInt32) -> Text { "MQTT \(versionNumber(version))" }
+
+/// As people call it, by the number that CONNECT has (section 3.1.2.2); mosquitto's bridges add 128 to that.
+func versionNumber(_ version: UInt32) -> StaticString {
+  switch version & 127 {
+  case 3: "3.1"
+  case 4: "3.1.1"
+  case 5: "5.0"
+  default: "?"
+  }
 }

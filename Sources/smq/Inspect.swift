@@ -79,7 +79,7 @@ extension JSONWriter {
       key("client_id")
       string(shown(connect.clientID))
       key("version")
-      string(DecodedPacket.versionName(connect.version).bytes)
+      string(versionNumber(UInt32(connect.version)).bytes)
       key("keep_alive")
       number(Int64(connect.keepAlive))
     }
@@ -97,7 +97,7 @@ extension JSONWriter {
       endArray()
     }
     let properties = MQTT.properties(packet.properties)
-    if !properties.isEmpty { add(properties) }
+    if !properties.isEmpty { add(properties, isAlwaysText: true) }
     if packet.isDamaged {
       key("malformed")
       bool(true)

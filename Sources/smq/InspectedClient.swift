@@ -114,12 +114,5 @@ struct ClientNumbers {
     return number < Int64(names.count) ? names[Int(number)] : "unknown"
   }
 
-  var version: StaticString {
-    switch self["protocol"] {
-    case 3: "3.1"
-    case 4: "3.1.1"
-    case 5: "5.0"
-    default: "?"
-    }
-  }
+  var version: StaticString { versionNumber(UInt32(truncatingIfNeeded: self["protocol"])) }
 }

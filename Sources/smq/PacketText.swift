@@ -26,7 +26,7 @@ extension DecodedPacket {
 
   private var connectWords: [Text] {
     guard let connect else { return [] }
-    var words: [Text] = ["MQTT \(Self.versionName(connect.version))", "'\(connect.clientID)'"]
+    var words: [Text] = ["MQTT \(versionNumber(UInt32(connect.version)))", "'\(connect.clientID)'"]
     words.append(connect.cleanStart ? "clean" : "session kept")
     words.append("keep alive \(Int(connect.keepAlive)) s")
     if let name = connect.userName { words.append("user '\(name)'") }
@@ -68,15 +68,6 @@ extension DecodedPacket {
     MQTT.properties(properties).first { $0.identifier == SMQ_PROPERTY_TOPIC_ALIAS }.map { UInt64($0.number) }
   }
 
-  static func versionName(_ version: UInt8) -> StaticString {
-    switch version & 0x7F {
-    case 3: "3.1"
-    case 4: "3.1.1"
-    case 5: "5.0"
-    default: "?"
-    }
-  }
-
   // ---- In lines, one for each fact
 
   var facts: [(name: StaticString, value: Text)] {
@@ -96,7 +87,7 @@ extension DecodedPacket {
     }
     for code in reasonCodes { facts.append(("Reason Code", "\(reason(code)) (\(Int(code)))")) }
     for property in MQTT.properties(properties) {
-      let name = propertyNames.first { $0.identifier == property.identifier }?.name ?? "property"
+      let name = PropertyName.of(property.identifier)?.name ?? "property"
       let value: Text =
         !property.name.isEmpty
         ? "\(property.name): \(property.value)"
@@ -111,7 +102,7 @@ extension DecodedPacket {
   private var connectFacts: [(name: StaticString, value: Text)] {
     guard let connect else { return [] }
     var facts: [(name: StaticString, value: Text)] = [
-      ("version", Text(Self.versionName(connect.version).bytes)),
+      ("version", Text(versionNumber(UInt32(connect.version)).bytes)),
       ("Client Identifier", Text(connect.clientID)),
       ("Clean Start", connect.cleanStart ? "yes" : "no"), ("Keep Alive", "\(Int(connect.keepAlive)) s"),
     ]

@@ -45,7 +45,9 @@ func decoded(_ payload: [UInt8], topic: [UInt8], isPretty: Bool) -> (kind: Stati
     json.add(value)
     return ("Sparkplug B", json.bytes)
   }
-  if let first = payload.first(where: { $0 > 32 }), first == 123 || first == 91, json.copy(payload) {
+  if let first = payload.first(where: { $0 > 32 }), first == 123 || first == 91, payload.isUTF8,
+    json.copy(payload)
+  {
     return ("JSON", json.bytes)
   }
   // What could be a text is one: a number of CBOR or MessagePack cannot be told from a letter.
