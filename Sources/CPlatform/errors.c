@@ -18,5 +18,6 @@ _Static_assert(PLATFORM_ENOENT == ENOENT, "ENOENT");
 _Static_assert(PLATFORM_EINTR == EINTR, "EINTR");
 _Static_assert(PLATFORM_EWOULDBLOCK == EWOULDBLOCK, "EWOULDBLOCK");
 _Static_assert(PLATFORM_EAGAIN == EAGAIN, "EAGAIN");
+_Static_assert(PLATFORM_EPROTOTYPE == EPROTOTYPE, "EPROTOTYPE");
 
 void platform_set_error(int32_t error) { errno = error; }

@@ -23,20 +23,31 @@ static int socket_at(const char *path, struct sockaddr_un *address) {
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/* The path is a socket of a process that is gone: whoever connects is refused. */
-static int is_left_behind(const char *path) {
+int32_t platform_inspect(const char *path) {
     struct sockaddr_un address;
+    int fd = socket_at(path, &address);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+/* The path is a socket of a process that is gone: every connection is refused. */
+static int is_left_behind(const char *path) {
     struct stat status;
     if (lstat(path, &status) < 0 || !S_ISSOCK(status.st_mode)) {
         return 0;
     }
-    int fd = socket_at(path, &address);
-    if (fd < 0) {
-        return 0;
+    int32_t fd = platform_inspect(path);
+    if (fd >= 0) {
+        close(fd);
     }
-    int is_refused = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED;
-    close(fd);
-    return is_refused;
+    return fd == -ECONNREFUSED;
 }
 
 static int bind_to(int fd, const char *path, const struct sockaddr_un *address) {

@@ -6,31 +6,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
-
-_Static_assert(TOOL_EPROTOTYPE == EPROTOTYPE, "EPROTOTYPE");
-
-int32_t tool_inspect(const void *path) {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    size_t length = strlen(path);
-    if (length >= sizeof address.sun_path) {
-        return -ENAMETOOLONG;
-    }
-    memcpy(address.sun_path, path, length);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return -errno;
-    }
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        int error = errno;
-        close(fd);
-        return -error;
-    }
-    return fd;
-}
 
 int32_t tool_listen(uint16_t port, uint16_t *bound) {
     struct sockaddr_in address = { .sin_family = AF_INET,

@@ -263,6 +263,8 @@ final class Arguments {
         throw usageError(
           "what to look at is required: an inspection socket, a capture, or topics of a broker (-t)")
       }
+      // As many as can be waited for at once.
+      if operands.count > 6 { throw usageError("at most 6 clients can be looked at together") }
       if !operands.isEmpty && isOfBroker {
         throw usageError("a socket, or a capture, and a broker cannot be looked at together")
       }

@@ -1,4 +1,4 @@
-import CTool
+import CPlatform
 
 /// A running client, at its inspection socket.
 final class InspectedClient {
@@ -75,7 +75,7 @@ final class InspectedClient {
 
   private static func refused(_ path: [UInt8], _ error: Int32) -> ExitError {
     let hint: Text =
-      error == Int32(TOOL_EPROTOTYPE) ? "it is no inspection socket of a client" : System.errorText(error)
+      error == Int32(PLATFORM_EPROTOTYPE) ? "it is no inspection socket of a client" : System.errorText(error)
     return ExitError(text: "\(path.printable): \(hint)")
   }
 }

@@ -130,8 +130,12 @@ enum System {
 
   // ---- Sockets, and the terminal
 
-  /// A descriptor, or -errno.
-  static func inspect(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_inspect($0) } }
+  /// Connects to an inspection socket. Returns a descriptor, or -errno.
+  static func inspect(_ path: [UInt8]) -> Int32 {
+    unsafe withTerminated(path) { path in
+      unsafe platform_inspect(path?.assumingMemoryBound(to: CChar.self))
+    }
+  }
   /// Appends what a socket has, one datagram or at most `size` bytes, to `buffer`: how many; 0: it has nothing now; `nil`:
   /// it is at its end, or broken.
   static func receive(_ descriptor: Int32, into buffer: inout [UInt8], _ size: Int) -> Int? {

@@ -223,6 +223,11 @@ def test_nothing_there(tmp_path: Path):
     assert result.returncode == 1 and b"No such file or directory" in result.stderr
 
 
+def test_too_many_at_once():
+    result = smq("inspect", *["a"] * 7)
+    assert result.returncode == 1 and b"at most 6 clients" in result.stderr
+
+
 def test_nothing_at_all():
     result = smq("inspect")
     assert result.returncode == 1 and b"what to look at is required" in result.stderr

@@ -232,6 +232,9 @@ enum {
  */
 int32_t platform_listen(const char *path, uint32_t permissions, struct platform_file *file);
 
+/* Connects to such a socket. Returns a descriptor, or -errno: EPROTOTYPE if it is a socket of another kind. */
+int32_t platform_inspect(const char *path);
+
 /* Removes the path if it still leads to that file. */
 void platform_unlink_socket(const char *path, const struct platform_file *file);
 

@@ -11,7 +11,8 @@
 
 /* errors.c compares these, too, with the numbers of Linux. */
 enum {
-    PLATFORM_EAGAIN = 11
+    PLATFORM_EAGAIN = 11,
+    PLATFORM_EPROTOTYPE = 91
 };
 
 /* The text that libc has for an errno. */

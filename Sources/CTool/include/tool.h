@@ -111,12 +111,6 @@ void tool_ignore_broken_pipes(void);
 
 /* ---- Sockets (sockets.c) */
 
-/*
- * Connects to the inspection socket of a client. Returns a descriptor that does not block, or -errno:
- * -TOOL_EPROTOTYPE if it is a socket of another kind.
- */
-int32_t tool_inspect(const void *path);
-
 /* Listens at a port of the loopback, 0: any, and writes which one it is. Returns a descriptor, or -errno. */
 int32_t tool_listen(uint16_t port, uint16_t *bound);
 
@@ -125,10 +119,6 @@ int32_t tool_connect(const void *host, uint16_t port);
 
 /* Takes the next connection; the descriptor does not block. Returns it, or -errno. */
 int32_t tool_accept(int32_t fd);
-
-enum {
-    TOOL_EPROTOTYPE = 91 /* sockets.c compares it with Linux's */
-};
 
 /* ---- The terminal (terminal.c) */
 
