@@ -13,7 +13,7 @@ import pytest
 from Support.servers import need
 from .test_sensord import BUILD, QEMU, TARGET
 
-ROOM = 2264 if TARGET and TARGET.name == "armv7" else 3072
+ROOM = 2272 if TARGET and TARGET.name == "armv7" else 3080
 
 
 @pytest.mark.parametrize("count", [1, 500])

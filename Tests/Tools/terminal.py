@@ -32,9 +32,11 @@ class Terminal:
         self.master, slave = pty.openpty()
         self.before = termios.tcgetattr(slave)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        # With colours, unless a test wants none.
+        variables = {name: value for name, value in environment(TERM="xterm").items() if name != "NO_COLOR"} | more
         self.process = subprocess.Popen(
-            [*SMQ, *map(str, arguments)], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
-            env=environment(TERM="xterm", **more), start_new_session=True)
+            [*SMQ, *map(str, arguments)], stdin=slave, stdout=slave, stderr=subprocess.PIPE, env=variables,
+            start_new_session=True)
         self.slave = slave
 
     def __enter__(self) -> Terminal:
