@@ -40,7 +40,8 @@ extension DecodedPacket {
     case 2: return reasons + (sessionPresent ? ["session present"] : []) + properties
     case 3: return identifier + messageFields(properties)
     // Without a Reason Code it is 0 (section 3.4.2.1).
-    case 4...7: return identifier + (version == 5 && reasons.isEmpty ? [reasonText(0, version)] : reasons) + properties
+    case 4...7:
+      return identifier + (version == 5 && reasons.isEmpty ? [reasonText(0, version)] : reasons) + properties
     case 8, 10: return identifier + properties + filters.map { Self.text(of: $0.filter, $0.options) }
     case 9, 11: return identifier + properties + reasons
     default: return reasons + properties

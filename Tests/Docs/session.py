@@ -18,7 +18,7 @@ from .blocks import FRAMES, ROOT, Block
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # mosquitto_pub and its like, and smq, with the port of the test, unless they are told another one, or need none.
 WRAPPER = """#!/bin/sh
-case " $* " in *" -p "*|*mqtt://*|" journal "*) exec {program} "$@" ;; *) exec {program} "$@" -p {port} ;; esac
+case " $* " in *" -p "*|*mqtt://*|" journal "*|" inspect "*|" stats "*) exec {program} "$@" ;; *) exec {program} "$@" -p {port} ;; esac
 """
 # A block of the shell goes on where the last one was: in its directory, with its variables.
 SHELL = """set -eu
