@@ -38,19 +38,14 @@ struct TextWriter {
 
   @inline(never)
   mutating func add(_ number: UInt64) {
-    // 10 to the 19th is the largest power below 2 to the 64th.
-    var power: UInt64 = 10_000_000_000_000_000_000
-    while power > 1, number < power { power /= 10 }
-    var rest = number
-    while power > 0 {
-      var digit = UInt8(ascii: "0")
-      while rest >= power {
-        rest &-= power
-        digit &+= 1
-      }
-      add(digit)
-      power /= 10
-    }
+    let value = Counter(value: number)
+    let size = Decimal.size(value)
+    // 2 to the 64th has 20 digits.
+    var digits = InlineArray<20, UInt8>(repeating: 0)
+    var all = digits.mutableSpan
+    var room = all._mutatingExtracting(0..<size)
+    Decimal.write(value, into: &room)
+    for index in 0..<size { add(room[index]) }
   }
 
   @inline(never)

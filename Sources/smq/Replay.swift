@@ -109,10 +109,12 @@ private final class Replayer {
   private var received: [UInt8] = []
   private var hasEnded = false
   private var version: UInt32 = 0
-  /// Of the other side's packets, the Packet Identifiers that they had then, and have now.
-  private var identifiers: [UInt16: UInt16] = [:]
+  /// Of the other side's packets, by the Packet Identifiers that they had then, those that they have now. Zero is none.
+  private var identifiers = Replayer.noIdentifiers
   /// Packets of the other side that came before others which they followed then.
   private var early: [Int] = []
+
+  private static let noIdentifiers = [UInt16](repeating: 0, count: 1 << 16)
 
   init(_ arguments: Arguments, _ output: Output) {
     self.arguments = arguments
@@ -121,7 +123,7 @@ private final class Replayer {
   }
 
   func run(_ packets: [SeenPacket], over peer: Int32, as role: Role) throws(ExitError) {
-    (self.peer, received, hasEnded, identifiers, early) = (peer, [], false, [:], [])
+    (self.peer, received, hasEnded, identifiers, early) = (peer, [], false, Self.noIdentifiers, [])
     var before = packets[0].microseconds
     for (index, packet) in packets.enumerated() {
       if packet.isSent == (role == .client) {
@@ -150,9 +152,10 @@ private final class Replayer {
     var bytes = packet.bytes
     let decoded = decode(packet)
     // An acknowledgement has the Packet Identifier of what it is for.
-    if [4, 5, 7, 9, 11].contains(decoded.type), let then = decoded.identifier, let now = identifiers[then],
+    if [4, 5, 7, 9, 11].contains(decoded.type), let then = decoded.identifier, identifiers[Int(then)] != 0,
       let place = Self.placeOfIdentifier(in: bytes)
     {
+      let now = identifiers[Int(then)]
       bytes[place] = UInt8(now >> 8)
       bytes[place + 1] = UInt8(now & 255)
     }
@@ -190,7 +193,7 @@ private final class Replayer {
   }
 
   private func took(_ now: DecodedPacket, as then: DecodedPacket) {
-    if let old = then.identifier, let new = now.identifier { identifiers[old] = new }
+    if let old = then.identifier, let new = now.identifier { identifiers[Int(old)] = new }
     tell("<", now)
   }
 

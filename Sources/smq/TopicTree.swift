@@ -5,6 +5,7 @@ struct TopicTree {
     let name: [UInt8]
     let parent: Int
     let depth: Int
+    /// In the order of their names.
     var children: [Int] = []
     /// Everything below counts, too.
     var messages: Int64 = 0
@@ -23,15 +24,8 @@ struct TopicTree {
 
   /// The first one is the root.
   private(set) var nodes = [Node(name: [], parent: -1, depth: -1)]
-  /// Of the root's children by name, and so on: where each level is found.
-  private var index: [TopicKey: Int] = [:]
   /// Messages whose topics were not counted one by one, because there are too many.
   private(set) var others: Int64 = 0
-
-  private struct TopicKey: Hashable {
-    let parent: Int
-    let name: [UInt8]
-  }
 
   private static let mostNodes = 20_000
   private static let deepest = 32
@@ -86,13 +80,30 @@ struct TopicTree {
   }
 
   private mutating func child(of node: Int, _ name: [UInt8]) -> Int? {
-    let key = TopicKey(parent: node, name: name)
-    if let known = index[key] { return known }
+    let place = place(of: name, in: nodes[node].children)
+    if place < nodes[node].children.count {
+      let found = nodes[node].children[place]
+      if nodes[found].name == name { return found }
+    }
     guard nodes.count < Self.mostNodes else { return nil }
     nodes.append(Node(name: name, parent: node, depth: nodes[node].depth + 1))
-    nodes[node].children.append(nodes.count - 1)
-    index[key] = nodes.count - 1
+    nodes[node].children.insert(nodes.count - 1, at: place)
     return nodes.count - 1
+  }
+
+  /// Where the first name lies that does not come before this one. (A dictionary hashes with arc4random(), which is newer
+  /// than the oldest libc that smq runs on.)
+  private func place(of name: [UInt8], in children: [Int]) -> Int {
+    var (low, high) = (0, children.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if nodes[children[middle]].name.lexicographicallyPrecedes(name) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
   }
 
   /// The first one is last.

@@ -95,7 +95,7 @@ def test_lays_what_cmake_lays(made, bare, build, tmp_path):
     assert plain == {path for path in cmake if not path.endswith("-minsizerel.cmake")}
     same = {path for path in plain if (tmp_path / "plain" / path).read_bytes() == (tmp_path / "cmake" / path).read_bytes()}
     assert plain - same <= {"bin/smq", *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
-        "SwiftMQTT-shared", "SwiftMQTT-static", "SwiftMQTTConfigVersion"))}
+        "SwiftMQTT-shared", "SwiftMQTT-static", "SwiftMQTT-payload", "SwiftMQTTConfigVersion"))}
     paths = [line.split()[-1] for line in run("readelf", "-d", tmp_path / "plain/bin/smq").splitlines() if "PATH)" in line]
     assert paths == ["[$ORIGIN/../lib]"]
     make(made(None), bare, None, "uninstall", f"PREFIX={tmp_path}/plain")

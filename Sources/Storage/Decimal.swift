@@ -1,13 +1,11 @@
-public import Storage
-
 /// Numbers in decimal digits. They are divided in steps of 16 bits, because a processor of 32 bits would call its
 /// compiler's own library for more.
-enum Decimal {
-  static func size(_ value: UInt32) -> Int { size(Counter(value)) }
+public enum Decimal {
+  public static func size(_ value: UInt32) -> Int { size(Counter(value)) }
 
   @inline(never)
   @_optimize(size)
-  static func size(_ value: Counter) -> Int {
+  public static func size(_ value: Counter) -> Int {
     var rest = value
     var size = 0
     repeat {
@@ -18,7 +16,7 @@ enum Decimal {
   }
 
   @_lifetime(target: copy target)
-  static func write(_ value: UInt32, into target: inout MutableSpan<UInt8>) {
+  public static func write(_ value: UInt32, into target: inout MutableSpan<UInt8>) {
     write(Counter(value), into: &target)
   }
 
@@ -26,7 +24,7 @@ enum Decimal {
   @_lifetime(target: copy target)
   @inline(never)
   @_optimize(size)
-  static func write(_ value: Counter, into target: inout MutableSpan<UInt8>) {
+  public static func write(_ value: Counter, into target: inout MutableSpan<UInt8>) {
     var rest = value
     for index in stride(from: target.count &- 1, through: 0, by: -1) {
       let (quotient, digit) = rest.dividedByTen()

@@ -2,8 +2,6 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Capture
-
 @Suite struct DecimalTests {
   @Test(arguments: [
     0, 1, 9, 10, 99, 100, 65_535, 65_536, 655_359, 655_360, UInt64(UInt32.max), UInt64(UInt32.max) + 1,
