@@ -1,0 +1,85 @@
+"""What sparkplugd does besides the numbered assertions: other decoders, its file, wrong arguments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from Support.servers import Mosquitto, Subscriber, free_port
+from Support.waiting import PATIENCE, wait_for
+
+from .conftest import Node, Run
+
+
+def test_tshark_reads_the_same(run: Run):
+    """Wireshark has a dissector for Sparkplug, and one for protobuf: the same topics, and a sequence number where there is one."""
+    assert Counter(topic for topics, _, _ in run.protobuf for topic in topics) == Counter(m.topic for m in run.messages)
+    numbered = {message.topic: message.payload["seq"] is not None for message in run.messages}
+    alone = [(topics[0], numbers) for topics, numbers, _ in run.protobuf if len(topics) == 1]
+    assert len(alone) > 200 and all(("3" in numbers) == numbered[topic] for topic, numbers in alone)
+    assert {device for _, _, devices in run.protobuf for device in devices} >= {"board"}
+
+
+def test_everything_arrives(run: Run):
+    sent = [(message.topic, message.qos) for message in run.messages]
+    lost = [(run.wills[1].topic, 1)]  # published by the server
+    came = [(message.topic, message.qos) for message in run.heard if "/STATE/" not in message.topic and "CMD/" not in message.topic]
+    assert sorted(came) == sorted(sent + lost)
+
+
+def test_it_complains_of_commands_that_are_none(run: Run):
+    lines = run.complaints.splitlines()
+    assert lines.count("sparkplugd: a command cannot be read, or is too large") == 1
+    assert lines.count("sparkplugd: a command is not for a metric that can be written, or of another type") == 4
+
+
+@pytest.fixture
+def broker(tmp_path: Path):
+    with Mosquitto(tmp_path, persistence="false") as broker:
+        yield broker
+
+
+def test_bdseq_outlives_the_program_and_wraps(program: Path, payloads, broker: Mosquitto, tmp_path: Path):
+    (tmp_path / "bdseq").write_text("255\n")
+    subscriber = Subscriber(broker, "spBv1.0/#")
+    for expected in (255, 0):
+        node = Node(program, tmp_path, broker.url)
+        births = [message for message in subscriber.messages if "/NBIRTH/" in message.topic]
+        wait_for(lambda: len([m for m in subscriber.messages if "/NBIRTH/" in m.topic]) > len(births), node.err.read_text)
+        node.terminate()
+        assert node.wait(PATIENCE) == 0
+        birth = [message for message in subscriber.messages if "/NBIRTH/" in message.topic][-1]
+        assert payloads.decode(birth.payload)["metrics"][0]["value"] == expected
+    assert (tmp_path / "bdseq").read_text() == "1\n"
+    subscriber.close()
+
+
+def test_attempts_that_send_no_connect_keep_their_bdseq(program: Path, tmp_path: Path):
+    node = Node(program, tmp_path, f"mqtt://127.0.0.1:{free_port()}")
+    wait_for(lambda: node.err.read_text().count("Connection refused") >= 2, node.err.read_text)
+    assert not (tmp_path / "bdseq").exists()
+    node.terminate()
+    assert node.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--group", "a/b"], "sparkplugd: --group takes 1 to 64 bytes without /, + and #\n"),
+    (["--node", ""], "sparkplugd: --node takes 1 to 64 bytes without /, + and #\n"),
+    (["--host", "+"], "sparkplugd: --host takes 1 to 64 bytes without /, + and #\n"),
+    (["--node", "n" * 65], "sparkplugd: --node takes 1 to 64 bytes without /, + and #\n"),
+    (["--period-ms", "0"], "sparkplugd: --period-ms takes a number from 1 to 86400000\n"),
+    (["surplus"], "sparkplugd: surplus is not a flag\n"),
+    (["--url", "mqtt://a:0"], "SMQ_ERR_URL: wrong at byte 9; a URL is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...\n"),
+])
+def test_wrong_arguments(program: Path, tmp_path: Path, arguments: list[str], said: str):
+    node = Node(program, tmp_path, "mqtt://127.0.0.1", *arguments)
+    assert node.wait(PATIENCE) == 2 and node.err.read_text() == said
+
+
+@pytest.mark.parametrize("text", ["256", "-1", "x", ""])
+def test_a_file_without_a_bdseq(program: Path, tmp_path: Path, text: str):
+    (tmp_path / "bdseq").write_text(text)
+    node = Node(program, tmp_path, "mqtt://127.0.0.1")
+    assert node.wait(PATIENCE) == 2 and "bdseq has no number from 0 to 255" in node.err.read_text()

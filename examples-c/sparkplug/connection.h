@@ -1,0 +1,92 @@
+/*
+ * The connections of an Edge Node. The Will of each CONNECT is the NDEATH of that connection, with a bdSeq of
+ * its own, so each has a client of its own. What an earlier one had not sent is gone with its client, as it
+ * has to be: a birth comes first.
+ */
+#ifndef CONNECTION_H
+#define CONNECTION_H
+
+#include "node.h"
+
+enum {
+    NODE_COMMAND,
+    DEVICE_COMMAND,
+    HOST_STATE,
+    SUBSCRIPTIONS
+};
+
+/* The next bdSeq is that of the file: it outlives the program. */
+static inline void read_bdseq(struct node *node) {
+    FILE *file = node->bdseq_file ? fopen(node->bdseq_file, "r") : NULL;
+    if (file && (fscanf(file, "%u", &node->bdseq) != 1 || node->bdseq > 255))
+        refuse("sparkplugd", node->bdseq_file, "has no number from 0 to 255");
+    if (file) fclose(file);
+}
+
+static inline void write_bdseq(const struct node *node) {
+    char path[PATH_MAX];
+    if (!node->bdseq_file) return;
+    snprintf(path, sizeof path, "%s.new", node->bdseq_file);
+    FILE *file = fopen(path, "w");
+    int is_written = file && fprintf(file, "%u\n", node->bdseq) > 0;
+    if (file && fclose(file) != 0) is_written = 0;
+    if (!is_written || rename(path, node->bdseq_file) != 0)
+        fprintf(stderr, "sparkplugd: %s: %s\n", node->bdseq_file, strerror(errno));
+}
+
+/* Begins a new session, and so a clean one (section 3.5). Returns false, and says why, if the options are wrong. */
+static inline int begin_connection(struct node *node, const char *url) {
+    uint8_t bytes[PAYLOAD_SIZE];
+    node_topic topic;
+    spb_Payload payload = death(node);
+    smq_message will = SMQ_MESSAGE_INIT;
+    will.topic = topic_of(node, "NDEATH", NULL, topic);
+    will.payload = (smq_bytes){ bytes, encode_payload(&payload, bytes) };
+    will.qos = 1;
+    smq_options options = SMQ_OPTIONS_INIT;
+    options.url = smq_string(url);
+    options.will = &will;
+    options.handlers = SUBSCRIPTIONS;
+    options.handler_bytes = SUBSCRIPTIONS * sizeof topic;
+    options.reconnect_min_ms = 250;
+    options.reconnect_max_ms = 30000;
+    size_t size = smq_client_size(&options);
+    node->memory = realloc(node->memory, size ? size : 1);
+    int32_t error = smq_client_init(node->memory, size, &options, &node->client);
+    if (error == SMQ_OK) error = smq_connect(node->client);
+    if (error != SMQ_OK) print_options_error(stderr, &options, error);
+    return error == SMQ_OK;
+}
+
+/* The next CONNECT has the next bdSeq. */
+static inline void end_connection(struct node *node) {
+    smq_client_close(node->client);
+    node->bdseq = (node->bdseq + 1) % 256;
+    write_bdseq(node);
+}
+
+/* The client itself makes further attempts, with the same Will, as long as the server has not seen it. */
+static inline int was_connect_sent(int32_t stage) {
+    return stage != SMQ_STAGE_RESOLVE && stage != SMQ_STAGE_CONNECT && stage != SMQ_STAGE_PROXY &&
+           stage != SMQ_STAGE_TLS && stage != SMQ_STAGE_WEBSOCKET;
+}
+
+static inline int subscribe_node(struct node *node) {
+    node_topic topics[SUBSCRIPTIONS];
+    smq_subscription list[SUBSCRIPTIONS] = { 0 };
+    uint32_t count = node->host ? SUBSCRIPTIONS : HOST_STATE;
+    snprintf(topics[HOST_STATE], sizeof topics[HOST_STATE], "spBv1.0/STATE/%s", node->host ? node->host : "");
+    list[NODE_COMMAND].filter = topic_of(node, "NCMD", NULL, topics[NODE_COMMAND]);
+    list[DEVICE_COMMAND].filter = topic_of(node, "DCMD", DEVICE, topics[DEVICE_COMMAND]);
+    list[HOST_STATE].filter = smq_string(topics[HOST_STATE]);
+    for (uint32_t index = 0; index < count; index++) {
+        list[index].qos = 1;
+        if (smq_handle(node->client, index, &list[index].filter, NULL, NULL) != SMQ_OK) return 0;
+    }
+    smq_subscriptions subscriptions = SMQ_SUBSCRIPTIONS_INIT;
+    subscriptions.list = list;
+    subscriptions.count = count;
+    return smq_subscribe(node->client, &subscriptions) == SMQ_OK;
+}
+
+#endif
