@@ -721,6 +721,7 @@ typedef struct smq_options {
      *     ws://[user[:password]@]host[:port][,…][/path[?query]]            WebSocket; port 80
      *     wss://…                                                          WebSocket over TLS; port 443
      *     unix:/path                                                       a socket in the file system
+     *     [user[:password]@]host[:port][,…]                                as with host: TCP; TLS with tls
      *
      * host is a host name, an IPv4 address or an IPv6 address in brackets; user and password, those of MQTT,
      * may be percent-encoded. Nothing else is accepted, and nothing is ignored: in a query of mqtt://, the

@@ -14,7 +14,7 @@ public enum URLForm: BitwiseCopyable {
   case file  // of a socket
 }
 
-/// `scheme://[user[:password]@]host[:port][,host[:port]]…[/]`, or `scheme:/file`, as byte ranges of its text.
+/// `[scheme://][user[:password]@]host[:port][,host[:port]]…[/]`, or `scheme:/file`, as byte ranges of its text.
 ///
 /// The parser is strict: what it does not understand is an error with its offset.
 public struct ServerURL: BitwiseCopyable {
@@ -30,13 +30,14 @@ public struct ServerURL: BitwiseCopyable {
   public static var maximumSize: Int { 4096 }
   public static var maximumAuthoritySize: Int { 1024 }
 
-  /// Returns how long the scheme is, behind which a colon follows.
+  /// Returns how long the scheme is, behind which a colon and a slash follow; `nil`: there is none. What precedes a
+  /// colon alone is a host, or a user.
   @_optimize(size)
-  public static func schemeSize(of text: Span<UInt8>) throws(URLError) -> Int {
+  public static func schemeSize(of text: Span<UInt8>) throws(URLError) -> Int? {
     guard text.count <= maximumSize else { throw .tooLong }
     var end = 0
     while end < text.count, isLetterOrDigit(text[end]) { end += 1 }
-    guard end > 0, end < text.count, text[end] == colon else { throw .malformed(at: end) }
+    guard end > 0, end + 1 < text.count, text[end] == colon, text[end + 1] == slash else { return nil }
     return end
   }
 
@@ -61,17 +62,18 @@ public struct ServerURL: BitwiseCopyable {
     return true
   }
 
-  /// Parses what follows a scheme of `schemeSize` bytes.
+  /// Parses what follows a scheme of `schemeSize` bytes; `nil`: all of it.
   @_optimize(size)
-  public init(parsing text: Span<UInt8>, schemeSize: Int, form: URLForm) throws(URLError) {
-    if case .file = form {
+  public init(parsing text: Span<UInt8>, schemeSize: Int?, form: URLForm) throws(URLError) {
+    if case .file = form, let schemeSize {
       let start = schemeSize + 1
       // The authority may be there, and is empty: three slashes.
       let hasAuthority = text.count >= start + 2 && text[start] == slash && text[start + 1] == slash
       try parseFile(text, (hasAuthority ? start + 2 : start)..<text.count)
       return
     }
-    let authority = try Self.authorityStart(in: text, schemeSize: schemeSize)
+    var authority = 0
+    if let schemeSize { authority = try Self.authorityStart(in: text, schemeSize: schemeSize) }
     var end = authority
     while end < text.count, text[end] != slash, text[end] != questionMark { end += 1 }
     guard end <= Self.maximumAuthoritySize else { throw .tooLong }

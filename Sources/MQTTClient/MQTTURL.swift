@@ -26,28 +26,29 @@ public enum MQTTScheme: UInt8, BitwiseCopyable, Sendable {
   }
 }
 
-/// The URL of a server, or of several.
+/// The URL of a server, or of several, or their names and ports alone.
 public struct MQTTURL: BitwiseCopyable {
-  public let scheme: MQTTScheme
+  /// `nil`: there is none, and other options say what carries MQTT.
+  public let scheme: MQTTScheme?
   public let url: ServerURL
 
   @_optimize(size)
   public init(parsing text: Span<UInt8>) throws(OptionsError) {
     do throws(URLError) {
       let size = try ServerURL.schemeSize(of: text)
-      guard let scheme = MQTTScheme(text, size: size) else {
-        // What has no slashes is a host and a port rather than a scheme.
+      scheme = size.flatMap { MQTTScheme(text, size: $0) }
+      if let size, scheme == nil {
+        // One slash makes no scheme.
         _ = try ServerURL.authorityStart(in: text, schemeSize: size)
         throw .unknownScheme
       }
-      self.scheme = scheme
       url = try ServerURL(
         parsing: text, schemeSize: size,
-        form: scheme == .unix ? .file : scheme.isWebSocket ? .serversAndPath : .servers)
+        form: scheme == .unix ? .file : scheme?.isWebSocket == true ? .serversAndPath : .servers)
     } catch {
       throw OptionsError(error)
     }
-    guard scheme.isWebSocket || text.count <= ServerURL.maximumAuthoritySize else { throw .option }
+    guard scheme?.isWebSocket == true || text.count <= ServerURL.maximumAuthoritySize else { throw .option }
   }
 }
 
@@ -60,7 +61,7 @@ public struct ProxyURL: BitwiseCopyable {
   @_optimize(size)
   public init?(parsing text: Span<UInt8>) {
     do throws(URLError) {
-      let size = try ServerURL.schemeSize(of: text)
+      guard let size = try ServerURL.schemeSize(of: text) else { return nil }
       // What distinguishes the two is who looks the server's name up, and here the proxy always does.
       if ServerURL.hasScheme("socks5", text, size: size) || ServerURL.hasScheme("socks5h", text, size: size) {
         kind = .socks5

@@ -1,6 +1,6 @@
-/// A URL in parts, as far as the command line needs them. The library checks the whole.
+/// A URL in parts, as far as the command line needs them. HOST[:PORT] is mqtt://HOST[:PORT]. The library checks the whole.
 struct BrokerURL {
-  /// In lower case; empty: there is none.
+  /// In lower case; empty: it is malformed.
   let scheme: [UInt8]
   /// USER[:PASSWORD], still percent-encoded.
   let login: [UInt8]
@@ -14,6 +14,7 @@ struct BrokerURL {
       (scheme, login, servers, rest) = (ascii("unix"), [], [Array(url[5...])], [])
       return
     }
+    let url = Self.scheme(missingIn: url) + url
     // A scheme may be in upper case (RFC 3986, section 3.1).
     let colon = url.firstIndex(of: 58) ?? 0
     guard colon > 0, Array(url[colon...]).begins(with: "://") else {
@@ -28,6 +29,13 @@ struct BrokerURL {
     let list = behind[(at.map { $0 + 1 } ?? behind.startIndex)..<slash]
     servers = list.split(separator: 44, omittingEmptySubsequences: false).map { Array($0) }
     rest = Array(url[slash...])
+  }
+
+  /// mqtt://, if the text is a host rather than a URL.
+  static func scheme(missingIn url: [UInt8]) -> [UInt8] {
+    let colon = url.firstIndex(of: 58) ?? url.endIndex
+    let isURL = Array(url[colon...]).begins(with: ":/") || url.lowercased.begins(with: "unix:")
+    return url.isEmpty || isURL ? [] : ascii("mqtt://")
   }
 
   /// One of them with something replaced.

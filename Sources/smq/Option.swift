@@ -85,7 +85,7 @@ let options: [Option] = [
     "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
   Option(
     .url, "-L", "--url", "URL", Commands.online,
-    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic; ~mqtts:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /mqtt unless it is given, and unix:/PATH for a socket in the file system"
+    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic; ~mqtts:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /mqtt unless it is given, and unix:/PATH for a socket in the file system; without a scheme it is mqtt://"
   ),
   Option(
     .unix, "", "--unix", "PATH", Commands.online,

@@ -76,7 +76,7 @@ func rejected(_ status: Int, _ offset: Int, _ options: MQTT.Options, _ arguments
   return switch status {
   case SMQ_ERR_URL:
     usageError(
-      "\(url): malformed at byte \(offset): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
+      "\(url): malformed at byte \(offset - BrokerURL.scheme(missingIn: arguments.url).count): the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"
     )
   case SMQ_ERR_NOT_SUPPORTED where !options.url.isEmpty:
     usageError("\(url): it has to begin with mqtt://, mqtts://, ws://, wss:// or unix:/")

@@ -81,8 +81,10 @@ static bool parse_server(struct view text, struct url *url) {
 
 static bool parse(struct view text, struct url *url) {
     memset(url, 0, sizeof *url);
-    if (text.size > 1024 || text.size < 8 || strncasecmp((const char *)text.data, "mqtt://", 7) != 0) return false;
-    struct view rest = { text.data + 7, text.size - 7 };
+    if (text.size > 1024 || text.size == 0) return false;
+    size_t scheme = text.size >= 7 && strncasecmp((const char *)text.data, "mqtt://", 7) == 0 ? 7 : 0;
+    struct view rest = { text.data + scheme, text.size - scheme };
+    if (rest.size == 0) return false;
     if (rest.data[rest.size - 1] == '/') rest.size--;
     if (memchr(rest.data, '/', rest.size)) return false;
     const uint8_t *sign = memchr(rest.data, '@', rest.size);

@@ -298,11 +298,21 @@ def test_a_struct_of_a_newer_header():
 
 WRONG_URLS = [  # URL, where parsing stops
     (b"", None),  # an empty url is no url: neither url nor host is set
-    (b"m", 1),
-    (b"mqtt", 4),
+    (b"mqtt:", 5),
     (b"mqtt:/", 6),
-    (b"mqtt:127.0.0.1", 5),
-    (b"127.0.0.1", None),
+    (b"mqtt:/h", 6),
+    (b"mqtt:127.0.0.1", None),  # a host of that name
+    (b"unix:run", 5),
+    (b"127.0.0.1/a", 10),
+    (b"/h", None),
+    (b":1883", 0),
+    (b"::1", None),
+    (b"@h", 0),
+    (b"u@", 2),
+    (b"h,", 2),
+    (b"h:0", 2),
+    (b"h:65536", None),
+    (b"a b", 1),
     (b"mqtt://", 7),
     (b"mqtt:///", 7),
     (b"mqtt://:1883", 7),

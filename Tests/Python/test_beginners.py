@@ -375,10 +375,10 @@ asyncio.run(main())
         ("Client(U, reconnect='no')", "reconnect is True or False, not 'no'"),
         ("Client(U, keep_session='no')", "the option keep_session is True or False, not 'no'"),
         ("Client(U, will=swiftmqtt.Will('a', retain='no'))", "the Will's retain is True or False, not 'no'"),
-        ("Client('localhost')", "'localhost' is no URL: mqtt://localhost, or the options host and port"),
-        ("Client('127.0.0.1:1883')", "'127.0.0.1:1883' is no URL: mqtt://127.0.0.1:1883, or the options host and port"),
-        ("Client('me:secret@h')", "'…@h' is no URL: mqtt://…@h, or the options host and port"),
-        ("Client('a b')", "'a b' is no URL, which begins with mqtt://"),
+        ("Client('localhost:x')", "the URL 'localhost:x' is wrong at byte 10: 'x'"),
+        ("Client('me:secret@h:0')", "the URL '…@h:0' is wrong at byte 12: '0'"),
+        ("Client('localhost/topic')", "the URL 'localhost/topic' is wrong at byte 10: 'topic'"),
+        ("Client('a b')", "the URL 'a b' is wrong at byte 1: ' b'"),
         ("Client(host='mqtt://h')", "the option host is a name or an address; a URL is the first argument"),
         ("Client('ssl://h')", "the scheme is mqtts://"),
         ("Client('https://h')", "the scheme is mqtt:// or mqtts://, and for a WebSocket ws:// or wss://"),
@@ -430,6 +430,16 @@ def test_what_is_wrong_is_said_in_words(call, told):
             eval(call, {**globals(), **known})
         assert (getattr(raised.value, "detail", "") or str(raised.value)) == told
         c.on_connected = None
+
+
+def test_a_host_and_a_port_where_a_url_is(server, level):
+    for place in (server.url.removeprefix("mqtt://"), server.url.removeprefix("mqtt://") + "/"):
+        with swiftmqtt.Client(place) as client:
+            client.subscribe(level).wait(10)
+            client.publish(level, place).wait(10)
+            assert client.receive(10).text() == place
+    with pytest.raises(swiftmqtt.TransportError, match=REFUSED):
+        swiftmqtt.Client(NOWHERE.removeprefix("mqtt://"), reconnect=False).connect()
 
 
 def test_the_server_takes_no_packets_so_large(start_mosquitto):

@@ -233,6 +233,8 @@ def test_host_and_port_as_options(listeners, trusting, level):
     address = listeners["good"]
     with Client(host=address.host, port=address.port, tls=trusting) as client:
         assert echoed(client, level)
+    with Client(f"{address.host}:{address.port}", tls=trusting) as client:  # the same
+        assert echoed(client, level)
 
 
 # ---- As with ssl.SSLContext

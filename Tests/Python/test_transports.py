@@ -9,6 +9,7 @@ import swiftmqtt
 from Support.forward_proxies import BLOCKED, Dante, Microsocks, Squid, Tinyproxy
 from Support.nginx import LOCATION, LOGIN
 from Support.servers import free_port
+from Support.waiting import wait_for
 from swiftmqtt import TLS, Client, ProxyError, Stage, Status, WebSocketError, aio
 
 from .conftest import TLS_LIBRARY
@@ -99,7 +100,8 @@ def test_what_the_hook_returns(nginx, level):
             assert echoed(client, level) == "arrived"
     long = f"/204?{level}=" + "x" * 2000  # Mosquitto takes none that is so long
     assert failing(at.url, websocket_request=lambda attempt: long).failure.http_status == 204
-    assert (long, 204) in nginx.requests
+    # nginx answers first, and then writes it down.
+    wait_for(lambda: (long, 204) in nginx.requests)
     for answer, said in (
         (5, "a path, or"),
         ("wss://other.example/mqtt", "'other.example', which is no server"),
@@ -137,8 +139,6 @@ def closed_websocket(tmp_path_factory):
     import subprocess
 
     from Support.servers import Mosquitto
-    from Support.waiting import wait_for
-
     directory = tmp_path_factory.mktemp("closed")
     subprocess.run(
         ["mosquitto_passwd", "-c", "-b", directory / "passwords", "somebody", "right"], check=True, timeout=30

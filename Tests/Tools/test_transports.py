@@ -52,6 +52,15 @@ def test_websocket(listeners: ManyListeners, nginx: Nginx, certificates: Certifi
     assert smq("sub", "-L", listeners["ws"].url, "-t", "a", "-E").returncode == 0
 
 
+def test_a_host_where_a_url_is(listeners: ManyListeners, certificates: Certificates):
+    """It is mqtt://, and with a CA mqtts://, as in a URL."""
+    works("-L", f"127.0.0.1:{listeners['plain'].port}")
+    works("-L", f"localhost:{listeners['good'].port}", *ca(certificates))
+    topic = ["sub", "-L", f"127.0.0.1:{listeners['plain'].port}/a", "-E"]
+    assert smq(*topic).returncode == 0
+    assert smq("check", f"127.0.0.1:{listeners['plain'].port}").returncode == 0
+
+
 def test_a_socket_by_url_and_by_relative_path(listeners: ManyListeners):
     path = Path(listeners["unix"].path)
     works("-L", f"unix:{path}")

@@ -14,7 +14,7 @@ NOT_UTF8 = "\udcff"  # the byte 0xff, as Python passes it on
 # The arguments, and what the line says.
 USAGE = [
     (["pub"], "smq pub: a topic is required: use -t, or -L with a topic"),
-    (["pub", "-L", "a/b", "-m", "x"], "smq pub: -L: malformed at byte 1: the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"),
+    (["pub", "-L", "a b/c", "-m", "x"], "smq pub: -L: malformed at byte 1: the form is mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]"),
     (["pub", "-t", "a"], "smq pub: a message is required: use -m, -f, -l, -n or -s"),
     (["sub"], "smq sub: a Topic Filter is required: use -t, or -L with one"),
     (["rr", "-t", "a", "-m", "x"], "smq rr: a topic for the response is required: use -e"),
@@ -120,6 +120,8 @@ USAGE = [
     ([*PUB, "-p", "1", "-L", "mqtt://localhost/a"], "smq pub: -L and -p cannot be used together"),
     ([*PUB, "--unix", "/a", "-h", "a"], "smq pub: --unix and -h cannot be used together"),
     (["check", "mqtt://a", "-p", "1"], "smq check: a URL and -p cannot be used together"),
+    (["check", "a:0"], "smq check: the URL: malformed at byte 2"),
+    (["check", "a/topic"], "smq check: the URL: it must not have a topic; use -t"),
     (["check", "mqtt://a/topic"], "smq check: the URL: it must not have a topic; use -t"),
     (["sub", *["-t", "a"] * 1025], "smq sub: -t can be given at most 1024 times"),
     (["sub", *["-U", "a"] * 256], "smq sub: -U can be given at most 255 times"),

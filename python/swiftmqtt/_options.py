@@ -247,6 +247,11 @@ def scheme_of(url: Any) -> str:
     return "unix" if url.startswith("unix:") else url.partition("://")[0].lower() if "://" in url else ""
 
 
+def authority_of(url: str) -> str:
+    """Of a URL that names servers, what precedes its path: user and password, and the servers."""
+    return (url.partition("://")[2] if "://" in url else url).partition("/")[0]
+
+
 def tls_for(url: str | None, tls: Any) -> Any:
     """The argument `tls`, or what the scheme says without one."""
     over_tls = scheme_of(url) in OVER_TLS
@@ -260,7 +265,7 @@ def asked_for(url: str | None, given: dict[str, Any], has_hook: bool) -> tuple[b
     which the library then does not have. Returns them."""
     if not is_websocket(url, given):
         raise ArgumentError(Status.OPTION, "websocket_request is for a WebSocket: the scheme is ws:// or wss://")
-    if isinstance(url, str) and "@" in url.partition("://")[2].partition("/")[0]:
+    if isinstance(url, str) and "@" in authority_of(url):
         said = "with websocket_request, user and password are not in the URL, but in the options user_name and password"
         raise ArgumentError(Status.OPTION, said)
     given.setdefault("websocket_request_bytes", REQUEST_BYTES)
@@ -282,23 +287,18 @@ def check(struct: _abi.Options, url: str | None) -> None:
     if not status:
         return
     if url and status in (Status.URL, Status.NOT_SUPPORTED):
-        if said := _about_scheme(struct, url):
+        if said := _about_scheme(url):
             raise error(status, said)
         at = offset.value
         raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
     raise error(status, _blame(struct, status, scheme_of(url)))
 
 
-def _about_scheme(struct: _abi.Options, url: str) -> str:
-    """What is to be said if that is what is wrong: there is none, or another one."""
-    scheme, separator, _ = url.partition("://")
+def _about_scheme(url: str) -> str:
+    """What is to be said if that is what is wrong."""
     if scheme_of(url) == "unix":
         return "" if url.startswith("unix:/") else f"{url!r} is no URL: unix:/path, with a path from the root on"
-    if not separator:
-        struct.put("url", f"mqtt://{url}".encode())
-        way_out = "" if _status(struct) else f": mqtt://{_hidden(url)}, or the options host and port"
-        return f"{_hidden(url)!r} is no URL{way_out or ', which begins with mqtt://'}"
-    return SCHEMES.get(scheme.lower(), "")
+    return SCHEMES.get(scheme_of(url), "")
 
 
 def servers(struct: _abi.Options, url: str | None) -> list[str]:
@@ -306,10 +306,10 @@ def servers(struct: _abi.Options, url: str | None) -> list[str]:
     host, scheme = struct.host.data.decode() if struct.host.size else "", scheme_of(url)
     if scheme == "unix" or host.startswith("/"):
         return [f"unix:{host}" if host else str(url)]
-    if not url:
+    if not scheme:
         scheme = ("wss" if struct.tls else "ws") if struct.flags & OptionFlag.WEBSOCKET else "mqtts" if struct.tls else "mqtt"
     port = struct.port or PORTS[scheme]
-    given = url.partition("://")[2].partition("/")[0].rpartition("@")[2] if url else host
+    given = authority_of(url).rpartition("@")[2] if url else host
     parts = given.split(",") if url else [given if ":" not in given else f"[{given}]"]
     return [part if part.rpartition("]")[2].rpartition(":")[1] else f"{part}:{port}" for part in parts]
 
@@ -359,11 +359,6 @@ def _own_name(struct: _abi.Options, name: str) -> str:
 
 def _is_proxy(url: bytes) -> bool:
     return url.lower().startswith((b"socks5://", b"http://"))
-
-
-def _status(struct: _abi.Options) -> int:
-    status: int = LIBRARY.smq_options_check(ctypes.byref(struct), None)
-    return status
 
 
 def _hidden(url: str) -> str:

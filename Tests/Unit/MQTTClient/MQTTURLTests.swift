@@ -10,7 +10,7 @@ struct ParsedURL: Equatable, Sendable {
   var userName = ""
   var password = ""
   var servers: [Server] = []
-  var scheme = MQTTScheme.mqtt
+  var scheme: MQTTScheme? = .mqtt
   var path = ""
   var error: String?
 
@@ -21,7 +21,7 @@ struct ParsedURL: Equatable, Sendable {
 
   init(
     host: String, port: UInt16 = 0, userName: String = "", password: String = "", more: [Server] = [],
-    scheme: MQTTScheme = .mqtt, path: String = ""
+    scheme: MQTTScheme? = .mqtt, path: String = ""
   ) {
     self.scheme = scheme
     self.path = path
@@ -94,22 +94,38 @@ struct ParsedURL: Equatable, Sendable {
       path: "/mqtt?X-Amz-Date=1&x=%2f,@:"),
     "unix:/run/mqtt.sock": ParsedURL(host: "/run/mqtt.sock", scheme: .unix),
     "unix:///run/mqtt.sock": ParsedURL(host: "/run/mqtt.sock", scheme: .unix),
+    // Without a scheme.
+    "m": ParsedURL(host: "m", scheme: nil),
+    "localhost": ParsedURL(host: "localhost", scheme: nil),
+    "localhost/": ParsedURL(host: "localhost", scheme: nil),
+    "mqtt": ParsedURL(host: "mqtt", scheme: nil),
+    "mqtt:1883": ParsedURL(host: "mqtt", port: 1883, scheme: nil),
+    "unix": ParsedURL(host: "unix", scheme: nil),
+    "unix:1": ParsedURL(host: "unix", port: 1, scheme: nil),
+    "192.0.2.7:1884": ParsedURL(host: "192.0.2.7", port: 1884, scheme: nil),
+    "[::1]:1884": ParsedURL(host: "::1", port: 1884, scheme: nil),
+    "my-host.example": ParsedURL(host: "my-host.example", scheme: nil),
+    "u@h": ParsedURL(host: "h", userName: "u", scheme: nil),
+    "u:p@a:1,b": ParsedURL(
+      host: "a", port: 1, userName: "u", password: "p", more: [.init(host: "b", port: 0)], scheme: nil),
   ]
 
   static let bad: [String: String] = [
     // The scheme.
-    "": "url 0",
-    "m": "url 1",
-    "mqtt": "url 4",
-    "mqtt:": "url 5",
     "mqtt:/": "url 6",
     "mqtt:/h": "url 6",
-    "mqtt//h": "url 4",
-    "localhost": "url 9",
-    "localhost:1883": "url 10",
     "://h": "url 0",
     " mqtt://h": "url 0",
     "mqtt ://h": "url 4",
+    // None.
+    "": "url 0",
+    "mqtt:": "url 5",
+    "mqtt//h": "url 5",
+    "localhost:": "url 10",
+    "localhost/a": "url 10",
+    ":1": "url 0",
+    "::1": "url 0",
+    "a,": "url 2",
     "tcp://h": "not supported 0",
     "mqtt5://h": "not supported 0",
     "nqtt://h": "not supported 0",
