@@ -121,6 +121,7 @@ extension Arguments {
     case .format: format = try Format.parse(value)
     case .noNewline: newline = false
     case .pretty: pretty = true
+    case .decode: decodes = true
     case .publishers: publishers = try number(0...65_535)
     case .subscribers: subscribers = try number(0...65_535)
     case .size: size = try number(16...1_048_576)

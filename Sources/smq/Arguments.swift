@@ -58,6 +58,7 @@ final class Arguments {
   var format: [Format.Piece]?
   var newline = true
   var pretty = false
+  var decodes = false
   var publishers: Int64 = 1
   var subscribers: Int64 = 1
   var size: Int64 = 64

@@ -83,10 +83,7 @@ private final class Console {
   }
 
   private func shown(_ message: Event) -> Text {
-    if let decoded = decoded(message.payload, topic: message.topic, isPretty: false) {
-      return Text(decoded.json)
-    }
-    return Text(message.payload)
+    Text(KnownPayload(message.payload, topic: message.topic)?.json(isPretty: false) ?? message.payload)
   }
 
   private func completed(_ event: Event) {

@@ -115,17 +115,6 @@ extension JSONWriter {
     bool(packet.duplicate)
     key("payload_bytes")
     number(Int64(packet.payloadSize))
-    if let decoded = decoded(packet.payload, topic: packet.topic, isPretty: false) {
-      key("format")
-      string(decoded.kind.bytes)
-      key("payload")
-      raw(decoded.json)
-    } else if packet.payload.isUTF8 {
-      key("payload")
-      string(packet.payload)
-    } else {
-      key("payload_hex")
-      string(packet.payload.hexadecimal)
-    }
+    add(payload: packet.payload, topic: packet.topic)
   }
 }

@@ -104,9 +104,10 @@ struct JSONWriter {
 }
 
 extension JSONWriter {
-  /// Writes the value of a JSON text; false, with nothing written, if it is not JSON.
-  mutating func copy(_ text: [UInt8]) -> Bool {
-    var reader = JSONReader(text)
+  /// Writes the value of a JSON text; false, with nothing written, if it is not JSON. Numbers are those of cJSON, which
+  /// are doubles, or keep their digits.
+  mutating func copy(_ text: [UInt8], keepsDigits: Bool = false) -> Bool {
+    var reader = JSONReader(text, keepsDigits: keepsDigits)
     var result = self
     guard reader.value(into: &result, depth: 0), reader.isAtEnd else { return false }
     self = result
@@ -118,9 +119,13 @@ extension JSONWriter {
 /// characters in strings.
 private struct JSONReader {
   private let text: [UInt8]
+  private let keepsDigits: Bool
   private var position = 0
 
-  init(_ text: [UInt8]) { self.text = text }
+  init(_ text: [UInt8], keepsDigits: Bool) {
+    self.text = text
+    self.keepsDigits = keepsDigits
+  }
 
   var isAtEnd: Bool {
     mutating get {
@@ -194,9 +199,34 @@ private struct JSONReader {
   private mutating func number(into writer: inout JSONWriter) -> Bool {
     let start = position
     while let byte = next, (48...57).contains(byte) || ascii("+-.eE").contains(byte) { position += 1 }
-    guard let number = System.jsonNumber(Array(text[start..<position])) else { return false }
-    writer.raw(number)
+    let digits = Array(text[start..<position])
+    guard let number = System.jsonNumber(digits) else { return false }
+    writer.raw(keepsDigits && Self.isNumber(digits) ? digits : number)
     return true
+  }
+
+  /// As RFC 8259, section 6, has it.
+  private static func isNumber(_ text: [UInt8]) -> Bool {
+    var rest = text[...]
+    func digits() -> Int {
+      let count = rest.prefix { (48...57).contains($0) }.count
+      rest = rest.dropFirst(count)
+      return count
+    }
+    if rest.first == 45 { rest.removeFirst() }
+    let hasZero = rest.first == 48
+    let whole = digits()
+    guard whole == 1 || whole > 1 && !hasZero else { return false }
+    if rest.first == 46 {
+      rest.removeFirst()
+      guard digits() > 0 else { return false }
+    }
+    if rest.first == 101 || rest.first == 69 {
+      rest.removeFirst()
+      if rest.first == 43 || rest.first == 45 { rest.removeFirst() }
+      guard digits() > 0 else { return false }
+    }
+    return rest.isEmpty
   }
 
   private mutating func word(into writer: inout JSONWriter) -> Bool {

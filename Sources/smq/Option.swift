@@ -4,7 +4,7 @@ enum Key: UInt8 {
     nodelay
   case qos, topic, property, willTopic, willPayload, willQoS, willRetain, optionsFile, debug, quiet
   case message, file, lines, nothing, whole, retain, inFlight, times, delay, journal
-  case count, untilSubscribed, format, noNewline, pretty, noRetained, retainedOnly, removeRetained,
+  case count, untilSubscribed, format, noNewline, pretty, decode, noRetained, retainedOnly, removeRetained,
     asPublished
   case filterOut, unsubscribe, verbose, timeout, randomly, responseTopic
   case publishers, subscribers, size, rate, seconds, messages, json, progress, onlyCheck, journalFile
@@ -271,6 +271,10 @@ let options: [Option] = [
     "the output format of a message; see OUTPUT FORMAT in the manual"),
   Option(.noNewline, "-N", "", "", Commands.reading, "print no newline after each message"),
   Option(.pretty, "", "--pretty", "", Commands.reading, "print %j and %J on several lines"),
+  Option(
+    .decode, "", "--decode", "", Commands.reading,
+    "print payloads that are JSON, CBOR, SenML, MessagePack or Sparkplug B as JSON, and other binary ones in hexadecimal; ~%j and %J are then the same, and always valid JSON"
+  ),
   // ---- bench, check, journal
   Option(.publishers, "", "--publishers", "COUNT", Commands.bench, "how many clients publish (default: 1)"),
   Option(

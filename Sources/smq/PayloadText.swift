@@ -6,8 +6,8 @@ struct PayloadText {
   init(_ payload: [UInt8], topic: [UInt8]) {
     if payload.isEmpty {
       (kind, lines) = ("empty", [])
-    } else if let (kind, json) = decoded(payload, topic: topic, isPretty: true) {
-      (self.kind, lines) = (kind, Self.lines(of: json))
+    } else if let known = KnownPayload(payload, topic: topic) {
+      (kind, lines) = (known.kind, Self.lines(of: known.json(isPretty: true)))
     } else if payload.isText {
       (kind, lines) = ("text", Self.lines(of: payload))
     } else {
@@ -38,30 +38,74 @@ struct PayloadText {
   }
 }
 
-/// The payload as JSON, and what it was, if it is in one of the formats of the field.
-func decoded(_ payload: [UInt8], topic: [UInt8], isPretty: Bool) -> (kind: StaticString, json: [UInt8])? {
-  var json = JSONWriter(isPretty: isPretty)
-  if Sparkplug.isTopic(topic), let value = Sparkplug.value(payload) {
-    json.add(value)
-    return ("Sparkplug B", json.bytes)
+/// A payload in one of the formats of the field.
+struct KnownPayload {
+  private enum Content {
+    case json([UInt8])
+    case value(Value, isSenML: Bool)
   }
-  if let first = payload.first(where: { $0 > 32 }), first == 123 || first == 91, payload.isUTF8,
-    json.copy(payload)
-  {
-    return ("JSON", json.bytes)
+
+  let kind: StaticString
+  private let content: Content
+
+  /// `nil`: it is in none of them.
+  init?(_ payload: [UInt8], topic: [UInt8]) {
+    if Sparkplug.isTopic(topic), let value = Sparkplug.value(payload) {
+      (kind, content) = ("Sparkplug B", .value(value, isSenML: false))
+    } else if Self.isJSON(payload) {
+      (kind, content) = ("JSON", .json(payload))
+    } else if payload.isText {
+      // What could be a text is one: a number of CBOR or MessagePack cannot be told from a letter.
+      return nil
+    } else if let value = cbor(payload), value.isContainer {
+      let isSenML = SenML.isPack(value)
+      (kind, content) = (isSenML ? "SenML in CBOR" : "CBOR", .value(value, isSenML: isSenML))
+    } else if let value = messagePack(payload), value.isContainer {
+      (kind, content) = ("MessagePack", .value(value, isSenML: false))
+    } else {
+      return nil
+    }
   }
-  // What could be a text is one: a number of CBOR or MessagePack cannot be told from a letter.
-  guard !payload.isText else { return nil }
-  if let value = cbor(payload), value.isContainer {
-    let isSenML = SenML.isPack(value)
-    json.add(value, isSenML: isSenML)
-    return (isSenML ? "SenML in CBOR" : "CBOR", json.bytes)
+
+  func json(isPretty: Bool) -> [UInt8] {
+    var json = JSONWriter(isPretty: isPretty)
+    write(to: &json)
+    return json.bytes
   }
-  if let value = messagePack(payload), value.isContainer {
-    json.add(value)
-    return ("MessagePack", json.bytes)
+
+  func write(to json: inout JSONWriter) {
+    switch content {
+    case .json(let text): _ = json.copy(text, keepsDigits: true)
+    case .value(let value, let isSenML): json.add(value, isSenML: isSenML)
+    }
   }
-  return nil
+
+  /// An object or an array.
+  private static func isJSON(_ payload: [UInt8]) -> Bool {
+    guard let first = payload.first(where: { $0 > 32 }), first == 123 || first == 91, payload.isUTF8 else {
+      return false
+    }
+    var scratch = JSONWriter(isPretty: false)
+    return scratch.copy(payload)
+  }
+}
+
+extension JSONWriter {
+  /// As "payload": a value, with its format, or a text. As "payload_hex": anything else.
+  mutating func add(payload: [UInt8], topic: [UInt8]) {
+    if let known = KnownPayload(payload, topic: topic) {
+      key("format")
+      string(known.kind.bytes)
+      key("payload")
+      known.write(to: &self)
+    } else if payload.isUTF8 {
+      key("payload")
+      string(payload)
+    } else {
+      key("payload_hex")
+      string(payload.hexadecimal)
+    }
+  }
 }
 
 extension [UInt8] {

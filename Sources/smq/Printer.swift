@@ -1,6 +1,6 @@
 import CSwiftMQTT
 
-/// Prints messages according to -v, -F, -N and --pretty: byte for byte as mosquitto_sub does.
+/// Prints messages according to -v, -F, -N and --pretty: without --decode, byte for byte as mosquitto_sub does.
 final class Printer {
   private let arguments: Arguments
 
@@ -16,12 +16,19 @@ final class Printer {
     } else if arguments.verbose {
       if message.payload.isEmpty && !arguments.newline { return }
       output.write(shown(message.topic, output) + [32])
-      output.write(message.payload.isEmpty ? ascii("(null)") : shown(message.payload, output))
+      output.write(message.payload.isEmpty ? ascii("(null)") : shown(payload(of: message), output))
     } else {
       if message.payload.isEmpty { return }
-      output.write(shown(message.payload, output))
+      output.write(shown(payload(of: message), output))
     }
     if arguments.newline { output.write(10) }
+  }
+
+  private func payload(of message: Event) -> [UInt8] {
+    guard arguments.decodes, !message.payload.isEmpty else { return message.payload }
+    let known = KnownPayload(message.payload, topic: message.topic)
+    return known?.json(isPretty: arguments.pretty)
+      ?? (message.payload.isUTF8 ? message.payload : message.payload.hexadecimal)
   }
 
   /// Scripts get what arrived, byte for byte; a terminal gets nothing that it would interpret.
@@ -76,7 +83,8 @@ final class Printer {
     case 108: return pad(decimal(Int64(message.payloadTotal)), field)  // l
     case 109: return pad([48], field)  // m: the library keeps Packet Identifiers to itself
     case 112:  // p: the width is the most, too
-      return pad(field.width == 0 ? message.payload : Array(message.payload.prefix(field.width)), field)
+      let payload = payload(of: message)
+      return pad(field.width == 0 ? payload : Array(payload.prefix(field.width)), field)
     case 113: return [48 + message.qos]  // q
     case 114: return [message.retain ? 49 : 48]  // r
     case 116: return cut(message.topic, field)  // t
@@ -134,8 +142,7 @@ final class Printer {
     var json = JSONWriter(isPretty: arguments.pretty, isForTerminal: output.isTerminal)
     json.beginObject()
     json.key("tst")
-    let micros = decimal(Int64(now.nanoseconds / 1000), digits: 6)
-    json.string(Self.time(now.seconds, [46] + micros + [90]))
+    json.string(received(now))
     json.key("topic")
     json.string(message.topic)
     json.key("qos")
@@ -144,7 +151,12 @@ final class Printer {
     json.number(message.retain ? 1 : 0)
     json.key("payloadlen")
     json.number(Int64(message.payload.count))
-    if !properties.isEmpty { json.add(properties) }
+    if !properties.isEmpty { json.add(properties, isAlwaysText: arguments.decodes) }
+    if !message.payload.isEmpty && arguments.decodes {
+      json.add(payload: message.payload, topic: message.topic)
+      json.endObject()
+      return json.bytes
+    }
     json.key("payload")
     if message.payload.isEmpty {
       json.raw(ascii("null"))
@@ -156,5 +168,12 @@ final class Printer {
     }
     json.endObject()
     return json.bytes
+  }
+  /// As ISO 8601 has it or, as mosquitto_sub prints it, with Z and a zone.
+  private func received(_ now: (seconds: Int64, nanoseconds: Int32)) -> [UInt8] {
+    guard !arguments.decodes else {
+      return timestamp(milliseconds: UInt64(max(0, now.seconds)) * 1000 + UInt64(now.nanoseconds / 1_000_000))
+    }
+    return Self.time(now.seconds, [46] + decimal(Int64(now.nanoseconds / 1000), digits: 6) + [90])
   }
 }
