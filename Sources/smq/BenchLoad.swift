@@ -14,6 +14,7 @@ final class Load {
   private var isLeaving = false
   private var nextPublisher = 0
   private var lastProgress = System.milliseconds
+  private var publishedBefore: Int64 = 0
   private var publishingSince: Int64 = 0
   private var arrivals = Stillness()
   /// For each subscriber, how many messages have arrived or are given up.
@@ -73,7 +74,7 @@ final class Load {
         begun += 1
       }
       try crowd.turn(until: System.milliseconds + 1_000)
-      progress("\(ready) of \(crowd.clients.count) clients are ready")
+      progress { _ in "\(ready) of \(crowd.clients.count) clients are ready" }
     }
     connecting = System.nanoseconds - start
   }
@@ -251,15 +252,24 @@ final class Load {
   private var showsProgress: Bool { arguments.progress || System.isTerminal(2) }
 
   private func tellPublished() {
-    progress("\(grouped(published)) published, \(grouped(received)) received")
+    progress(line)
+  }
+
+  /// What was done so far, how fast since the last line, and how long it takes.
+  private func line(_ milliseconds: Int64) -> Text {
+    let rate = (published - publishedBefore) * 1000 / max(1, milliseconds)
+    publishedBefore = published
+    let histogram = delivery.count > 0 ? delivery : acknowledgement
+    let times: Text = histogram.count > 0 ? ", \(Report.latencies(histogram))" : ""
+    return "\(grouped(published)) published, \(grouped(received)) received, \(grouped(rate)) a second\(times)"
   }
 
   /// Prints once a second; on a terminal the line is overwritten.
-  private func progress(_ text: @autoclosure () -> Text) {
+  private func progress(_ text: (_ milliseconds: Int64) -> Text) {
     let now = System.milliseconds
     guard showsProgress && now - lastProgress >= 1_000 else { return }
+    let line = text(now - lastProgress)
     lastProgress = now
-    let line = text()
     say(System.isTerminal(2) ? "\r\(line)\u{1B}[K" : "\(line)\n", to: 2)
   }
 

@@ -23,8 +23,26 @@ struct Report {
     if load.disconnections > 0 {
       text += "broken      \(grouped(load.disconnections)) connections; the last of a \(load.lastBreak)\n"
     }
-    if load.delivery.count > 0 { text += "delivery    \(latencies(load.delivery))\n" }
-    if load.acknowledgement.count > 0 { text += "acknowledged after \(latencies(load.acknowledgement))\n" }
+    for (name, histogram) in [("delivery   ", load.delivery), ("acknowledged after", load.acknowledgement)]
+      as [(StaticString, Histogram)]
+    where histogram.count > 0 {
+      text += "\(name) \(latencies(histogram))\n\(bars(histogram))"
+    }
+    return text
+  }
+
+  /// A line for each power of two: how many messages took less, and not less than the line above.
+  private static func bars(_ histogram: Histogram) -> Text {
+    let most = histogram.classes.reduce(1) { max($0, $1.count) }
+    var text = Text()
+    for line in histogram.classes {
+      let bound = microseconds(line.bound * 1000)
+      let length = Int((line.count * 40 + most - 1) / most)
+      text += Text([UInt8](repeating: 32, count: max(0, 10 - bound.bytes.count)))
+      text +=
+        "< \(bound)  \([UInt8](repeating: 35, count: length))\([UInt8](repeating: 32, count: 41 - length))"
+      text += "\(fraction(thousandths: line.count * 100_000 / histogram.count, places: 2)) %\n"
+    }
     return text
   }
 
@@ -42,7 +60,7 @@ struct Report {
     nanoseconds <= 0 ? 0 : count * 1_000_000 / max(1, nanoseconds / 1000)
   }
 
-  private static func latencies(_ histogram: Histogram) -> Text {
+  static func latencies(_ histogram: Histogram) -> Text {
     var text = Text()
     for (name, part) in parts { text += "\(name) \(microseconds(histogram.percentile(part))), " }
     text += "max \(microseconds(histogram.largest))"
@@ -95,6 +113,17 @@ struct Report {
     }
     json.key("max")
     json.number(histogram.largest / 1000)
+    json.key("classes")
+    json.beginArray()
+    for line in histogram.classes {
+      json.beginObject()
+      json.key("below")
+      json.number(line.bound)
+      json.key("messages")
+      json.number(line.count)
+      json.endObject()
+    }
+    json.endArray()
     json.endObject()
   }
 }

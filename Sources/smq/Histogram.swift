@@ -1,6 +1,8 @@
 /// How often each duration occurred, with a resolution of 1/32, in 15 KiB whatever the count.
 struct Histogram {
   private var counts = [UInt32](repeating: 0, count: 60 * 32)
+  /// By how many bits its microseconds have.
+  private var powers = [UInt32](repeating: 0, count: 55)
   private(set) var count: Int64 = 0
   private(set) var largest: Int64 = 0
   private(set) var smallest: Int64 = .max
@@ -11,6 +13,7 @@ struct Histogram {
   mutating func add(_ nanoseconds: Int64) {
     let value = max(0, nanoseconds)
     counts[Self.index(value)] &+= 1
+    powers[64 - (value / 1000).leadingZeroBitCount] &+= 1
     count += 1
     sum &+= value
     largest = max(largest, value)
@@ -27,6 +30,21 @@ struct Histogram {
       if seen >= wanted { return min(largest, Self.upper(index)) }
     }
     return largest
+  }
+
+  struct Class {
+    /// All of its durations are below so many microseconds: a power of two.
+    let bound: Int64
+    let count: Int64
+  }
+
+  /// From the first in which there is a duration to the last.
+  var classes: [Class] {
+    guard let first = powers.firstIndex(where: { $0 > 0 }), let last = powers.lastIndex(where: { $0 > 0 })
+    else {
+      return []
+    }
+    return (first...last).map { Class(bound: 1 << Int64($0), count: Int64(powers[$0])) }
   }
 
   /// Below 32 each value has its own class; then each power of two has 32.

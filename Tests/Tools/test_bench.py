@@ -18,6 +18,8 @@ from Support.servers import Mosquitto
 
 from .tool import SMQ, environment, smq, start
 
+LATENCIES = r"p50 {0}, p90 {0}, p99 {0}, p99\.9 {0}, max {0}".format(r"\d+(?:\.\d\d)? (?:us|ms|s)")
+PROGRESS = rf"[\d,]+ published, [\d,]+ received, [\d,]+ a second, {LATENCIES}"
 PERCENTILES = ("min", "p50", "p90", "p99", "p99.9", "max")
 
 
@@ -34,6 +36,11 @@ def adds_up(found: dict) -> None:
     assert found["failed"] == 0 and found["disconnections"] == 0
     for name in ("delivery_us", "acknowledgement_us"):
         if times := found[name]:
+            classes = times["classes"]
+            assert sum(line["messages"] for line in classes) > 0 and classes[0]["messages"] > 0 and classes[-1]["messages"] > 0
+            bounds = [line["below"] for line in classes]
+            assert bounds == [bounds[0] << index for index in range(len(bounds))]
+            assert bounds[0] > times["min"] >= bounds[0] // 2 and bounds[-1] > times["max"] >= bounds[-1] // 2
             ordered = [times[percentile] for percentile in PERCENTILES]
             assert ordered == sorted(ordered) and times["min"] <= times["mean"] <= times["max"]
     if found["published"]:
@@ -97,16 +104,22 @@ def test_the_time_ends_with_the_last_message(broker: Mosquitto):
 
 def test_for_people(broker: Mosquitto):
     result = smq("bench", broker.url, "-q", 1, "--messages", 1000)
-    number, duration = r"[\d,]+", r"\d+(\.\d\d)? (us|ms|s)"
-    latencies = rf"p50 {duration}, p90 {duration}, p99 {duration}, p99\.9 {duration}, max {duration}"
+    number = r"[\d,]+"
     lines = [
         "publishers 1, subscribers 1, QoS 1, payloads of 64 bytes", r"connected   in \d+\.\d\d s",
         rf"published   1,000 messages in \d+\.\d\d s: {number} a second, \d+\.\d\d MB/s",
         rf"received    1,000 messages in \d+\.\d\d s: {number} a second, \d+\.\d\d MB/s",
-        f"delivery    {latencies}", f"acknowledged after {latencies}"]
+        f"delivery    {LATENCIES}", f"acknowledged after {LATENCIES}"]
     assert result.returncode == 0 and result.stderr == b""
-    for line, wanted in zip(result.stdout.decode().splitlines(), lines, strict=True):
+    printed = result.stdout.decode().splitlines()
+    bars = [line for line in printed if line.startswith(" ")]
+    for line, wanted in zip([line for line in printed if line not in bars], lines, strict=True):
         assert re.fullmatch(wanted, line)
+    shares = [re.fullmatch(r" *< (\d+ us|\d+\.\d\d m?s)  (#*) +(\d+\.\d\d) %", line) for line in bars]
+    assert all(shares) and {len(line.index("#") * "x") for line in bars if "#" in line} == {14}
+    assert max(len(share[2]) for share in shares) == 40
+    # Of the two histograms together.
+    assert 199 < sum(float(share[3]) for share in shares) <= 200
 
 
 # ---- Progress
@@ -116,7 +129,7 @@ def test_progress_is_asked_for(broker: Mosquitto):
     result = smq("bench", *broker.address, "--seconds", 3, "--rate", 100, "--progress", timeout=30)
     lines = result.stderr.decode().splitlines()
     assert result.returncode == 0 and 2 <= len(lines) <= 4
-    assert all(re.fullmatch(r"[\d,]+ published, [\d,]+ received", line) for line in lines)
+    assert all(re.fullmatch(PROGRESS, line) for line in lines)
 
 
 def test_progress_on_a_terminal(broker: Mosquitto):
@@ -132,7 +145,7 @@ def test_progress_on_a_terminal(broker: Mosquitto):
                 shown += part.decode()
     assert result.returncode == 0
     # The line is written over, and removed in the end.
-    assert re.fullmatch(r"(\r[\d,]+ published, [\d,]+ received\x1b\[K){2,3}\r\x1b\[K", shown)
+    assert re.fullmatch(rf"(\r{PROGRESS}\x1b\[K){{2,3}}\r\x1b\[K", shown)
 
 
 def test_no_progress_else(broker: Mosquitto):
