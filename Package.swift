@@ -48,6 +48,7 @@ let package = Package(
     module("Journal", "Storage"),
     module("Capture", "Storage"),
     module("MQTTWire", "Storage"),
+    module("STOMPWire", "Storage"),
     module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
@@ -71,6 +72,7 @@ let package = Package(
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),
     tests("CaptureTests", of: "Capture", "Capture", "Storage", "TestSupport"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
+    tests("STOMPWireTests", of: "STOMPWire", "STOMPWire", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
     tests(

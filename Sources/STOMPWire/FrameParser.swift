@@ -1,0 +1,126 @@
+public import Storage
+
+/// Finds the frame at the front of a buffer that grows, line by line. It looks at each byte once, however the bytes
+/// come.
+public struct FrameParser: BitwiseCopyable {
+  public private(set) var frame = ServerFrame()
+  /// Where the line begins that is read next.
+  private var line = 0
+  /// Up to where that line has no end.
+  private var searched = 0
+  private var hasCommand = false
+
+  public init() {}
+
+  /// Returns how many bytes at the front are ends of lines: between frames they are heart-beats.
+  public static func leadingLineEnds(_ bytes: Span<UInt8>) -> Int {
+    var count = 0
+    while count < bytes.count, bytes[count] == lineFeed || bytes[count] == carriageReturn { count &+= 1 }
+    return count
+  }
+
+  /// Reads as far as there are lines. True: the head is whole, and `frame` has it. `bytes` begin with the command each
+  /// time, and it is not called again once it returned true or has thrown.
+  public mutating func advance(
+    _ bytes: Span<UInt8>, _ version: STOMPVersion
+  ) throws(MalformedFrame) -> Bool {
+    while true {
+      let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
+      guard end < bytes.count else {
+        searched = bytes.count
+        return false
+      }
+      let start = line
+      line = end &+ 1
+      searched = line
+      // Before CONNECTED nobody knows whether ends of lines have carriage returns.
+      let strips = version.hasCarriageReturns || !hasCommand || frame.command == .connected
+      let textEnd = strips && end > start && bytes[end &- 1] == carriageReturn ? end &- 1 : end
+      if !hasCommand {
+        frame.command = try Self.command(bytes.extracting(start..<textEnd))
+        frame.headers = ByteRange(offset: line, count: 0)
+        hasCommand = true
+      } else if textEnd == start {
+        frame.headers = ByteRange(offset: frame.headers.offset, count: start &- frame.headers.offset)
+        frame.bodyOffset = line
+        try finish(bytes, version)
+        return true
+      } else {
+        try take(bytes, start, textEnd, version)
+      }
+    }
+  }
+
+  private static func command(_ text: Span<UInt8>) throws(MalformedFrame) -> ServerCommand {
+    if text.equals("MESSAGE") { return .message }
+    if text.equals("RECEIPT") { return .receipt }
+    if text.equals("ERROR") { return .error }
+    if text.equals("CONNECTED") { return .connected }
+    throw .command
+  }
+
+  private mutating func take(
+    _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
+  ) throws(MalformedFrame) {
+    // Names are shorter than values.
+    var colon = start
+    while colon < end, bytes[colon] != UInt8(ascii: ":") { colon &+= 1 }
+    guard colon > start, colon < end else { throw .header }
+    guard let known = HeaderName.known(bytes.extracting(start..<colon)), !frame.known.contains(known) else {
+      return
+    }
+    var first = colon &+ 1
+    var last = end
+    if version.mayPad {
+      while first < last, bytes[first] == UInt8(ascii: " ") { first &+= 1 }
+      while last > first, bytes[last &- 1] == UInt8(ascii: " ") { last &-= 1 }
+    }
+    let value = ByteRange(offset: first, count: last &- first)
+    frame.known.insert(known)
+    switch known {
+    case .destination: frame.destination = value
+    case .messageID: frame.messageID = value
+    case .subscription: frame.subscription = value
+    case .ack: frame.ack = value
+    case .contentType: frame.contentType = value
+    case .receiptID: frame.receiptID = value
+    case .message: frame.message = value
+    case .version: frame.version = value
+    case .heartBeat: frame.heartBeat = value
+    case .session: frame.session = value
+    case .server: frame.server = value
+    default:
+      guard let number = DecimalNumber.parse(bytes.extracting(value.range), most: Self.longestBody) else {
+        throw .contentLength
+      }
+      frame.contentLength = number
+    }
+  }
+
+  /// Byte ranges have 32 bits.
+  static var longestBody: Int { 0x7FFF_FFFF }
+
+  private mutating func finish(_ bytes: Span<UInt8>, _ version: STOMPVersion) throws(MalformedFrame) {
+    let headers = bytes.extracting(frame.headers.range)
+    let isStrange = Word.anyWord(of: headers) {
+      Word.nonASCII($0) | Word.containsZero($0) | Word.contains(UInt8(ascii: "\\"), in: $0)
+    }
+    if isStrange { try checkText(headers, version) }
+    try frame.checkHeaders(version)
+  }
+
+  @inline(never)
+  private mutating func checkText(
+    _ headers: Span<UInt8>, _ version: STOMPVersion
+  ) throws(MalformedFrame) {
+    for index in 0..<headers.count where headers[index] == 0 { throw .null }
+    // 1.0 says nothing of how text is encoded.
+    guard version != .v10 else { return }
+    guard WellFormedUTF8.matches(headers, allowsNull: false) else { throw .utf8 }
+    guard frame.command != .connected else { return }
+    frame.hasEscapes = try Escapes.check(headers, version)
+  }
+}
+
+let lineFeed = UInt8(ascii: "\n")
+let carriageReturn = UInt8(ascii: "\r")
