@@ -1,0 +1,175 @@
+public import Storage
+
+/// What a client sends.
+public enum ClientCommand: UInt8, BitwiseCopyable, Sendable {
+  case connect, send, subscribe, unsubscribe, ack, nack, begin, commit, abort, disconnect
+
+  /// CONNECT rather than STOMP: servers of 1.0 know it, too.
+  var name: StaticString {
+    switch self {
+    case .connect: "CONNECT"
+    case .send: "SEND"
+    case .subscribe: "SUBSCRIBE"
+    case .unsubscribe: "UNSUBSCRIBE"
+    case .ack: "ACK"
+    case .nack: "NACK"
+    case .begin: "BEGIN"
+    case .commit: "COMMIT"
+    case .abort: "ABORT"
+    case .disconnect: "DISCONNECT"
+    }
+  }
+}
+
+/// The size of a frame, and the frame itself: what describes one is run twice, first with a `FrameSize` and then with a
+/// `FrameWriter` that has as much room as that says.
+public protocol FrameOutput: ~Copyable, ~Escapable {
+  @_lifetime(self: copy self)
+  mutating func begin(_ command: ClientCommand)
+  /// The value is escaped, if the version has that.
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, _ value: Span<UInt8>)
+  /// The name is escaped, too.
+  @_lifetime(self: copy self)
+  mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>)
+  /// The value is as it came from the server, or has nothing to escape.
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, verbatim value: Span<UInt8>)
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, _ value: UInt64)
+  @_lifetime(self: copy self)
+  mutating func body(_ bytes: Span<UInt8>)
+}
+
+public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
+  public private(set) var count = 0
+  private let version: STOMPVersion
+  /// CONNECT has no escapes.
+  private var escapes = true
+
+  @_lifetime(immortal)
+  public init(_ version: STOMPVersion) { self.version = version }
+
+  public mutating func begin(_ command: ClientCommand) {
+    escapes = command != .connect
+    count = command.name.utf8CodeUnitCount &+ 1
+  }
+
+  public mutating func header(_ name: StaticString, _ value: Span<UInt8>) {
+    count &+= name.utf8CodeUnitCount &+ size(value) &+ 2
+  }
+
+  public mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    count &+= size(name) &+ size(value) &+ 2
+  }
+
+  public mutating func header(_ name: StaticString, verbatim value: Span<UInt8>) {
+    count &+= name.utf8CodeUnitCount &+ value.count &+ 2
+  }
+
+  public mutating func header(_ name: StaticString, _ value: UInt64) {
+    count &+= name.utf8CodeUnitCount &+ Decimal.size(Counter(value: value)) &+ 2
+  }
+
+  /// The blank line, the bytes, and the zero behind them.
+  public mutating func body(_ bytes: Span<UInt8>) { count &+= bytes.count &+ 2 }
+
+  private func size(_ text: Span<UInt8>) -> Int { escapes ? Escapes.size(text, version) : text.count }
+}
+
+public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
+  private var target: MutableSpan<UInt8>
+  public private(set) var count = 0
+  private let version: STOMPVersion
+  private var escapes = true
+
+  @_lifetime(copy target)
+  public init(_ target: consuming MutableSpan<UInt8>, _ version: STOMPVersion) {
+    self.target = target
+    self.version = version
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func begin(_ command: ClientCommand) {
+    escapes = command != .connect
+    put(command.name)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: StaticString, _ value: Span<UInt8>) {
+    put(name)
+    put(colon)
+    put(text: value)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    put(text: name)
+    put(colon)
+    put(text: value)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: StaticString, verbatim value: Span<UInt8>) {
+    put(name)
+    put(colon)
+    put(value)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: StaticString, _ value: UInt64) {
+    put(name)
+    put(colon)
+    let number = Counter(value: value)
+    let size = Decimal.size(number)
+    var room = target._mutatingExtracting(count..<count &+ size)
+    Decimal.write(number, into: &room)
+    count &+= size
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func body(_ bytes: Span<UInt8>) {
+    put(lineFeed)
+    put(bytes)
+    put(0)
+  }
+
+  private var colon: UInt8 { UInt8(ascii: ":") }
+
+  @_lifetime(self: copy self)
+  private mutating func put(_ byte: UInt8) {
+    target[count] = byte
+    count &+= 1
+  }
+
+  @_lifetime(self: copy self)
+  private mutating func put(_ text: StaticString) {
+    for index in 0..<text.utf8CodeUnitCount { put(unsafe text.utf8Start[index]) }
+  }
+
+  @_lifetime(self: copy self)
+  private mutating func put(_ bytes: Span<UInt8>) {
+    var room = target._mutatingExtracting(count..<count &+ bytes.count)
+    copy(bytes, into: &room)
+    count &+= bytes.count
+  }
+
+  @_lifetime(self: copy self)
+  private mutating func put(text: Span<UInt8>) {
+    guard escapes, version.hasEscapes, Escapes.needsEscapes(text) else { return put(text) }
+    for index in 0..<text.count {
+      let letter = Escapes.letter(for: text[index], version)
+      if letter == 0 {
+        put(text[index])
+      } else {
+        put(UInt8(ascii: "\\"))
+        put(letter)
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+public import Storage
+
+/// Headers of the application: of each pair the sizes of name and value, in two bytes each, the low one first, and then
+/// both.
+public struct HeaderList: ~Escapable {
+  private let bytes: Span<UInt8>
+  public private(set) var position = 0
+
+  public struct Pair: BitwiseCopyable {
+    public let name: ByteRange
+    public let value: ByteRange
+    public var size: Int { 4 &+ name.count &+ value.count }
+  }
+
+  @_lifetime(copy bytes)
+  public init(_ bytes: Span<UInt8>) { self.bytes = bytes }
+
+  public static var longest: Int { 0xFFFF }
+
+  /// `nil`: there is no further one, or what is left is none.
+  @_lifetime(self: copy self)
+  public mutating func next() -> Pair? {
+    guard bytes.count &- position >= 4 else { return nil }
+    let name = Int(bytes[position]) | Int(bytes[position &+ 1]) << 8
+    let value = Int(bytes[position &+ 2]) | Int(bytes[position &+ 3]) << 8
+    let start = position &+ 4
+    guard bytes.count &- start >= name &+ value else { return nil }
+    position = start &+ name &+ value
+    return Pair(
+      name: ByteRange(offset: start, count: name), value: ByteRange(offset: start &+ name, count: value))
+  }
+
+  /// Whether the list is whole, and each text is one that a header may have: UTF-8 without zeros; and, in a version without
+  /// escapes, without the bytes that would need them.
+  public static func isValid(_ bytes: Span<UInt8>, _ version: STOMPVersion) -> Bool {
+    var list = HeaderList(bytes)
+    while let pair = list.next() {
+      guard pair.name.count > 0,
+        HeaderText.isValid(bytes.extracting(pair.name.range), version, isName: true),
+        HeaderText.isValid(bytes.extracting(pair.value.range), version, isName: false)
+      else { return false }
+    }
+    return list.position == bytes.count
+  }
+}
+
+/// Texts of the application that become names and values of headers.
+public enum HeaderText {
+  public static func isValid(_ text: Span<UInt8>, _ version: STOMPVersion, isName: Bool) -> Bool {
+    let isStrange = Word.anyWord(of: text) { Word.nonASCII($0) | Word.containsZero($0) }
+    if isStrange, !WellFormedUTF8.matches(text, allowsNull: false) { return false }
+    // A carriage return at the end of a line is part of it for some servers, whatever the version says.
+    if !version.hasCarriageReturns, has(carriageReturn, text) { return false }
+    guard !version.hasEscapes else { return true }
+    return !has(lineFeed, text) && !(isName && has(UInt8(ascii: ":"), text))
+  }
+
+  private static func has(_ byte: UInt8, _ text: Span<UInt8>) -> Bool {
+    ByteSearch.firstIndex(of: byte, in: text, from: 0) < text.count
+  }
+}
