@@ -49,6 +49,7 @@ let package = Package(
     module("Capture", "Storage"),
     module("MQTTWire", "Storage"),
     module("STOMPWire", "Storage"),
+    module("STOMPSession", "Storage", "STOMPWire"),
     module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
@@ -73,6 +74,7 @@ let package = Package(
     tests("CaptureTests", of: "Capture", "Capture", "Storage", "TestSupport"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests("STOMPWireTests", of: "STOMPWire", "STOMPWire", "Storage", "TestSupport"),
+    tests("STOMPSessionTests", of: "STOMPSession", "STOMPSession", "STOMPWire", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
     tests(

@@ -38,7 +38,22 @@ public protocol FrameOutput: ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: UInt64)
   @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, _ value: StaticString)
+  /// A letter and a number.
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt64)
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, _ value: HeartBeat)
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, versions oldest: STOMPVersion, _ newest: STOMPVersion)
+  @_lifetime(self: copy self)
   mutating func body(_ bytes: Span<UInt8>)
+}
+
+extension FrameOutput where Self: ~Copyable & ~Escapable {
+  /// Ends a frame without a body.
+  @_lifetime(self: copy self)
+  public mutating func end() { body(Span()) }
 }
 
 public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
@@ -69,6 +84,25 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   public mutating func header(_ name: StaticString, _ value: UInt64) {
     count &+= name.utf8CodeUnitCount &+ Decimal.size(Counter(value: value)) &+ 2
+  }
+
+  public mutating func header(_ name: StaticString, _ value: StaticString) {
+    count &+= name.utf8CodeUnitCount &+ value.utf8CodeUnitCount &+ 2
+  }
+
+  public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt64) {
+    header(name, number)
+    count &+= 1
+  }
+
+  public mutating func header(_ name: StaticString, _ value: HeartBeat) {
+    count &+= name.utf8CodeUnitCount &+ Decimal.size(value.sends) &+ Decimal.size(value.wants) &+ 3
+  }
+
+  public mutating func header(
+    _ name: StaticString, versions oldest: STOMPVersion, _ newest: STOMPVersion
+  ) {
+    count &+= name.utf8CodeUnitCount &+ 4 &* Int(newest.rawValue &- oldest.rawValue) &+ 5
   }
 
   /// The blank line, the bytes, and the zero behind them.
@@ -124,11 +158,49 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   public mutating func header(_ name: StaticString, _ value: UInt64) {
     put(name)
     put(colon)
-    let number = Counter(value: value)
-    let size = Decimal.size(number)
-    var room = target._mutatingExtracting(count..<count &+ size)
-    Decimal.write(number, into: &room)
-    count &+= size
+    put(Counter(value: value))
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: StaticString, _ value: StaticString) {
+    put(name)
+    put(colon)
+    put(value)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt64) {
+    put(name)
+    put(colon)
+    put(letter)
+    put(Counter(value: number))
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func header(_ name: StaticString, _ value: HeartBeat) {
+    put(name)
+    put(colon)
+    put(Counter(value.sends))
+    put(UInt8(ascii: ","))
+    put(Counter(value.wants))
+    put(lineFeed)
+  }
+
+  /// "a comma separated list of incrementing STOMP protocol versions".
+  @_lifetime(self: copy self)
+  public mutating func header(
+    _ name: StaticString, versions oldest: STOMPVersion, _ newest: STOMPVersion
+  ) {
+    put(name)
+    put(colon)
+    for number in oldest.rawValue...newest.rawValue {
+      if number > oldest.rawValue { put(UInt8(ascii: ",")) }
+      put("1.")
+      put(UInt8(ascii: "0") &+ number &- STOMPVersion.v10.rawValue)
+    }
     put(lineFeed)
   }
 
@@ -140,6 +212,14 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   private var colon: UInt8 { UInt8(ascii: ":") }
+
+  @_lifetime(self: copy self)
+  private mutating func put(_ number: Counter) {
+    let size = Decimal.size(number)
+    var room = target._mutatingExtracting(count..<count &+ size)
+    Decimal.write(number, into: &room)
+    count &+= size
+  }
 
   @_lifetime(self: copy self)
   private mutating func put(_ byte: UInt8) {

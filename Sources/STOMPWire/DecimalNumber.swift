@@ -11,4 +11,16 @@ public enum DecimalNumber {
     }
     return value
   }
+
+  /// A number of 32 bits.
+  public static func parse32(_ text: Span<UInt8>) -> UInt32? {
+    guard text.count > 0, text.count <= 10 else { return nil }
+    var value: UInt32 = 0
+    for index in 0..<text.count {
+      let digit = UInt32(text[index] &- 48)
+      guard digit <= 9, value < 429_496_729 || value == 429_496_729 && digit <= 5 else { return nil }
+      value = value &* 10 &+ digit
+    }
+    return value
+  }
 }

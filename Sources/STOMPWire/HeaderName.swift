@@ -24,7 +24,7 @@ enum HeaderName {
 extension Span<UInt8> {
   /// The text has letters of ASCII alone.
   @inline(__always)
-  func equals(_ text: StaticString) -> Bool {
+  public func equals(_ text: StaticString) -> Bool {
     guard count == text.utf8CodeUnitCount else { return false }
     // A static string has as many bytes as it says.
     for index in 0..<count where unsafe self[index] != text.utf8Start[index] { return false }

@@ -1,0 +1,17 @@
+/// How a frame of the application ended.
+public enum FrameOutcome: UInt8, BitwiseCopyable, Sendable {
+  case delivered  // sent or, with a receipt, confirmed
+  case refused  // the server answered with ERROR
+  case unknown  // the connection broke before the receipt: the server has it, or not
+  case connectionLost  // it was of a connection, and not sent
+  case timedOut  // no receipt came in time
+}
+
+public struct FrameCompletion: BitwiseCopyable {
+  public let cookie: UInt64
+  let kind: FrameQueue.Kind
+  public let outcome: FrameOutcome
+
+  /// COMMIT or ABORT, which end a transaction.
+  public var endsTransaction: Bool { kind == .commit || kind == .abort }
+}

@@ -1,0 +1,213 @@
+import Storage
+
+/// Frames of the application, encoded, in the order in which they are sent: those that wait, and those that wait for
+/// their receipts. Each has a number, which is its receipt; the next one has the next number.
+///
+/// Bytes are freed in order, so a frame without its receipt keeps those behind it.
+struct FrameQueue: ~Copyable {
+  enum Kind: UInt8, BitwiseCopyable {
+    case send, acknowledge, begin, commit, abort
+  }
+
+  enum State: UInt8, BitwiseCopyable {
+    case queued
+    case sent  // its receipt is on its way
+    case ended  // its completion is to be taken, or was
+  }
+
+  struct Entry: BitwiseCopyable {
+    var cookie: UInt64
+    var offset: UInt32
+    var size: UInt32
+    /// The slot of the next completion.
+    var next: UInt16 = 0
+    /// 0: none.
+    var transaction: UInt16
+    var kind: Kind
+    var state = State.queued
+    var outcome = FrameOutcome.delivered
+    /// The server is asked for a receipt.
+    var hasReceipt: Bool
+    /// After a connection that broke it may be sent once more.
+    var isRepeatable: Bool
+    /// Its completion is no event unless it failed.
+    var isQuiet: Bool
+    /// Its completion waits in the chain.
+    var isWaiting = false
+  }
+
+  private var ring: ByteRing
+  private var entries: FixedRing<Entry>
+  /// Of the entry at the front.
+  private(set) var firstNumber: UInt32 = 1
+  /// The index of the first one that is queued: those before it were sent, or have ended.
+  private var unsent = 0
+  /// Those whose completion is to be taken, as they ended: the first and the last slot, and how many.
+  private var firstCompletion: UInt16 = 0
+  private var lastCompletion: UInt16 = 0
+  private(set) var completions = 0
+  /// How many are sent and wait for their receipts.
+  private(set) var unconfirmed = 0
+  /// There was no room for a frame, which the application is to be told.
+  private(set) var owesRoom = false
+
+  init(bytes: consuming Region, entries: consuming Table<Entry>) {
+    ring = ByteRing(region: bytes)
+    self.entries = FixedRing(entries)
+  }
+
+  // MARK: Getters
+
+  var isEmpty: Bool { entries.count == 0 }
+  var count: Int { entries.count }
+  var capacity: Int { ring.capacity }
+  /// The number that the next frame gets.
+  var nextNumber: UInt32 { firstNumber &+ UInt32(truncatingIfNeeded: entries.count) }
+  var hasUnsent: Bool { unsent < entries.count }
+  /// Nothing is queued, and no receipt is outstanding.
+  var isDrained: Bool { !hasUnsent && unconfirmed == 0 }
+  var hasRoomEvent: Bool { owesRoom && entries.count <= entries.capacity / 2 && completions == 0 }
+
+  mutating func takeRoomEvent() { owesRoom = false }
+
+  /// Where a frame of this size goes; `nil`: there is no room now.
+  mutating func room(for size: Int) -> Int? {
+    let head = isEmpty ? nil : Int(entries[at: 0].offset)
+    guard !entries.isFull, let offset = ring.room(for: size, head: head) else {
+      owesRoom = true
+      return nil
+    }
+    return offset
+  }
+
+  @_lifetime(&self)
+  mutating func space(at offset: Int, count: Int) -> MutableSpan<UInt8> {
+    ring.mutableBytes(in: offset..<offset &+ count)
+  }
+
+  /// The frame was written where `room` said.
+  mutating func append(_ entry: Entry) {
+    ring.moveTail(to: Int(entry.offset) &+ Int(entry.size))
+    entries.append(entry)
+  }
+
+  // MARK: Sending
+
+  /// The queued frames that lie one behind the other, without the first `sent` bytes.
+  func window(without sent: Int) -> ByteRange {
+    guard hasUnsent else { return .empty }
+    let start = Int(entries[at: unsent].offset)
+    var end = start
+    for index in unsent..<entries.count {
+      let entry = entries[at: index]
+      guard entry.state == .queued, Int(entry.offset) == end, end &- start < Self.longestWindow else { break }
+      end &+= Int(entry.size)
+    }
+    return ByteRange(offset: start &+ sent, count: end &- start &- sent)
+  }
+
+  /// More in one call would gain nothing.
+  private static var longestWindow: Int { 65_536 }
+
+  var bytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { ring.bytes }
+  }
+
+  /// `count` bytes behind the first `sent` ones went to the transport. Returns how many bytes of the next frame did.
+  mutating func transmitted(_ count: Int, behind sent: Int) -> Int {
+    var rest = sent &+ count
+    while hasUnsent {
+      let slot = entries.slot(at: unsent)
+      let size = Int(entries[slot].size)
+      guard rest >= size else { break }
+      rest &-= size
+      if entries[slot].hasReceipt {
+        entries[slot].state = .sent
+        unconfirmed &+= 1
+      } else {
+        mark(slot, .delivered)
+      }
+      skipSent()
+    }
+    removeEnded()
+    return rest
+  }
+
+  private mutating func skipSent() {
+    while unsent < entries.count, entries[at: unsent].state != .queued { unsent &+= 1 }
+  }
+
+  // MARK: Ending
+
+  /// The server has this frame. False: there is none with this number that waits for a receipt.
+  mutating func confirmed(_ number: UInt32) -> Bool { ended(number, .delivered) }
+
+  /// The server has refused it.
+  mutating func refused(_ number: UInt32) -> Bool { ended(number, .refused) }
+
+  private mutating func ended(_ number: UInt32, _ outcome: FrameOutcome) -> Bool {
+    let index = Int(truncatingIfNeeded: number &- firstNumber)
+    guard index < entries.count, entries[at: index].state == .sent else { return false }
+    unconfirmed &-= 1
+    mark(entries.slot(at: index), outcome)
+    removeEnded()
+    return true
+  }
+
+  /// Ends a frame, which stays where it is.
+  private mutating func mark(_ slot: Int, _ outcome: FrameOutcome) {
+    entries[slot].state = .ended
+    entries[slot].outcome = outcome
+    let isTold = entries[slot].kind != .acknowledge && (!entries[slot].isQuiet || outcome != .delivered)
+    guard isTold else { return }
+    let link = UInt16(truncatingIfNeeded: slot)
+    if completions == 0 { firstCompletion = link } else { entries[Int(lastCompletion)].next = link }
+    lastCompletion = link
+    completions &+= 1
+    entries[slot].isWaiting = true
+  }
+
+  mutating func takeCompletion() -> FrameCompletion? {
+    guard completions > 0 else { return nil }
+    let slot = Int(firstCompletion)
+    let entry = entries[slot]
+    firstCompletion = entry.next
+    completions &-= 1
+    entries[slot].isWaiting = false
+    removeEnded()
+    return FrameCompletion(cookie: entry.cookie, kind: entry.kind, outcome: entry.outcome)
+  }
+
+  /// Frees those at the front that have ended.
+  private mutating func removeEnded() {
+    while entries.count > 0, entries[at: 0].state == .ended, !entries[at: 0].isWaiting {
+      entries.removeFirst()
+      firstNumber &+= 1
+      if unsent > 0 { unsent &-= 1 }
+    }
+    if isEmpty { ring.removeAll() }
+  }
+
+  /// The connection is over. What was sent and not confirmed is unknown, or is sent again; what belongs to a transaction,
+  /// or acknowledges a message, means nothing on another connection.
+  mutating func connectionEnded() {
+    for index in 0..<entries.count {
+      let slot = entries.slot(at: index)
+      let entry = entries[slot]
+      let isOfConnection = entry.transaction != 0 || entry.kind != .send
+      switch entry.state {
+      case .ended: break
+      case .sent where entry.isRepeatable && !isOfConnection: entries[slot].state = .queued
+      case .sent: mark(slot, .unknown)
+      case .queued where isOfConnection: mark(slot, .connectionLost)
+      case .queued: break
+      }
+    }
+    unconfirmed = 0
+    // One that is sent again comes before those behind it.
+    unsent = 0
+    skipSent()
+    removeEnded()
+  }
+}

@@ -1,0 +1,86 @@
+public import STOMPWire
+public import Storage
+
+/// What the application asks for, and how much memory there is for what.
+public struct STOMPOptions: ~Copyable, ~Escapable {
+  /// The versions that the server is offered.
+  public var oldest = STOMPVersion.v10
+  public var newest = STOMPVersion.v12
+  /// The virtual host.
+  public var host: Span<UInt8>
+  public var login: Span<UInt8>
+  public var passcode: Span<UInt8>
+  /// More headers of CONNECT (`HeaderList`).
+  public var headers: Span<UInt8>
+  public var heartBeat = HeartBeat.none
+  public var outboxBytes = 65_536
+  public var outboxFrames = 256
+  public var receiveBytes = 4096
+  public var controlBytes = 1024
+  public var subscriptions = 8
+  /// The room for the SUBSCRIBE of each.
+  public var subscriptionBytes = 256
+  /// Messages that wait for ACK or NACK.
+  public var heldMessages = 64
+  /// The room for what each of them is called.
+  public var heldBytes = 128
+  public var transactions = 4
+
+  @_lifetime(copy host, copy login, copy passcode, copy headers)
+  public init(host: Span<UInt8>, login: Span<UInt8>, passcode: Span<UInt8>, headers: Span<UInt8>) {
+    self.host = host
+    self.login = login
+    self.passcode = passcode
+    self.headers = headers
+  }
+
+  /// Describes CONNECT.
+  func connect<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output) {
+    output.begin(.connect)
+    if newest >= .v11 {
+      output.header("accept-version", versions: oldest, newest)
+      output.header("host", host)
+    }
+    if login.count > 0 { output.header("login", login) }
+    if passcode.count > 0 { output.header("passcode", passcode) }
+    if newest >= .v11 && heartBeat != .none { output.header("heart-beat", heartBeat) }
+    var list = HeaderList(headers)
+    while let pair = list.next() {
+      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
+    }
+    output.end()
+  }
+
+  var connectSize: Int {
+    var size = FrameSize(newest)
+    connect(to: &size)
+    return size.count
+  }
+}
+
+/// Where each part lies in the caller's block.
+public struct STOMPPlan {
+  let connect: ArenaSlice<UInt8>
+  let control: ArenaSlice<UInt8>
+  let receive: ArenaSlice<UInt8>
+  let outbox: ArenaSlice<UInt8>
+  let entries: ArenaSlice<FrameQueue.Entry>
+  let slots: ArenaSlice<SubscriptionSlots.Slot>
+  let frames: ArenaSlice<UInt8>
+  let held: ArenaSlice<HeldMessages.Entry>
+  let heldTexts: ArenaSlice<UInt8>
+  let transactions: ArenaSlice<Transactions.Transaction>
+
+  public init(_ options: borrowing STOMPOptions, in layout: inout ArenaLayout) {
+    entries = layout.reserve(options.outboxFrames, of: FrameQueue.Entry.self)
+    slots = layout.reserve(options.subscriptions, of: SubscriptionSlots.Slot.self)
+    held = layout.reserve(options.heldMessages, of: HeldMessages.Entry.self)
+    transactions = layout.reserve(options.transactions, of: Transactions.Transaction.self)
+    connect = layout.reserve(options.connectSize, of: UInt8.self)
+    control = layout.reserve(options.controlBytes, of: UInt8.self)
+    receive = layout.reserve(options.receiveBytes, of: UInt8.self)
+    outbox = layout.reserve(options.outboxBytes, of: UInt8.self)
+    frames = layout.reserve(options.subscriptions * options.subscriptionBytes, of: UInt8.self)
+    heldTexts = layout.reserve(options.heldMessages * options.heldBytes, of: UInt8.self)
+  }
+}

@@ -1,0 +1,282 @@
+public import STOMPWire
+public import Storage
+
+/// SEND, as the application describes it.
+public struct OutgoingFrame: ~Copyable, ~Escapable {
+  public var destination: Span<UInt8>
+  public var contentType: Span<UInt8>
+  /// More headers (`HeaderList`).
+  public var headers: Span<UInt8>
+  public var body: Span<UInt8>
+  public var cookie: UInt64 = 0
+  /// 0: in none.
+  public var transaction: UInt16 = 0
+  /// It is complete when the server has confirmed it, and not when it was sent.
+  public var wantsReceipt = false
+  /// If the connection breaks before that, it is sent again, and may arrive twice.
+  public var isRepeatable = false
+  public var isQuiet = false
+  /// ActiveMQ makes a text of a message without a content-length.
+  public var omitsLength = false
+
+  @_lifetime(copy destination, copy contentType, copy headers, copy body)
+  public init(
+    destination: Span<UInt8>, contentType: Span<UInt8>, headers: Span<UInt8>, body: Span<UInt8>
+  ) {
+    self.destination = destination
+    self.contentType = contentType
+    self.headers = headers
+    self.body = body
+  }
+
+  func describe<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output, number: UInt32) {
+    output.begin(.send)
+    output.header("destination", destination)
+    if contentType.count > 0 { output.header("content-type", contentType) }
+    if !omitsLength { output.header("content-length", UInt64(body.count)) }
+    if transaction != 0 { output.header("transaction", UInt64(transaction)) }
+    if wantsReceipt { output.header("receipt", UInt64(number)) }
+    var list = HeaderList(headers)
+    while let pair = list.next() {
+      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
+    }
+    output.body(body)
+  }
+}
+
+/// What the application wants. A call that throws has changed nothing.
+extension STOMPSession {
+  public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
+    guard !isLeaving else { throw .leaving }
+    guard frame.destination.count > 0 else { throw .destination }
+    guard HeaderText.isValid(frame.destination, version, isName: false) else { throw .destination }
+    guard HeaderText.isValid(frame.contentType, version, isName: false),
+      HeaderList.isValid(frame.headers, version)
+    else { throw .header }
+    if frame.omitsLength, ByteSearch.firstIndex(of: 0, in: frame.body, from: 0) < frame.body.count {
+      throw .body
+    }
+    guard frame.transaction == 0 || transactions.contains(frame.transaction) else { throw .transaction }
+    let number = outbox.nextNumber
+    var size = FrameSize(version)
+    frame.describe(to: &size, number: number)
+    let offset = try room(for: size.count)
+    let version = version
+    var writer = FrameWriter(outbox.space(at: offset, count: size.count), version)
+    frame.describe(to: &writer, number: number)
+    outbox.append(
+      FrameQueue.Entry(
+        cookie: frame.cookie, offset: UInt32(truncatingIfNeeded: offset),
+        size: UInt32(truncatingIfNeeded: size.count), transaction: frame.transaction, kind: .send,
+        hasReceipt: frame.wantsReceipt, isRepeatable: frame.isRepeatable, isQuiet: frame.isQuiet))
+  }
+
+  private mutating func room(for size: Int) throws(STOMPError) -> Int {
+    guard size <= outbox.capacity else { throw .tooLarge }
+    guard let offset = outbox.room(for: size) else { throw .full }
+    return offset
+  }
+
+  // MARK: Subscriptions
+
+  /// Returns the slot. The subscription is made again on each connection, until `unsubscribe`.
+  public mutating func subscribe(
+    to destination: Span<UInt8>, _ mode: AckMode, headers: Span<UInt8>, cookie: UInt64
+  ) throws(STOMPError) -> Int {
+    guard !isLeaving else { throw .leaving }
+    guard destination.count > 0, HeaderText.isValid(destination, version, isName: false) else {
+      throw .destination
+    }
+    guard mode != .individual || newest.hasNack else { throw .version }
+    guard HeaderList.isValid(headers, version) else { throw .header }
+    guard let slot = subscriptions.firstFree else { throw .full }
+    var size = FrameSize(version)
+    Self.describe(to: &size, destination, mode, headers, slot)
+    guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
+    let version = version
+    var writer = FrameWriter(subscriptions.space(of: slot), version)
+    Self.describe(to: &writer, destination, mode, headers, slot)
+    subscriptions.add(slot, mode, size: size.count, cookie: cookie)
+    return slot
+  }
+
+  private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
+    to output: inout Output, _ destination: Span<UInt8>, _ mode: AckMode, _ headers: Span<UInt8>,
+    _ slot: Int
+  ) {
+    output.begin(.subscribe)
+    output.header("id", UInt64(slot))
+    output.header("destination", destination)
+    output.header("ack", mode.name)
+    output.header("receipt", letter: Receipt.subscriptionLetter, UInt64(slot))
+    var list = HeaderList(headers)
+    while let pair = list.next() {
+      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
+    }
+    output.end()
+  }
+
+  public mutating func unsubscribe(_ slot: Int, cookie: UInt64) throws(STOMPError) {
+    guard !isLeaving else { throw .leaving }
+    guard subscriptions.isUsed(slot), subscriptions[slot].state != .unwanted,
+      subscriptions[slot].state != .leaving
+    else { throw .subscription }
+    // Its frame is on its way.
+    guard sending.source != .subscription || sending.slot != slot else { throw .state }
+    var size = FrameSize(version)
+    Self.describeUnsubscribe(to: &size, slot)
+    guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
+    let version = version
+    var writer = FrameWriter(subscriptions.space(of: slot), version)
+    Self.describeUnsubscribe(to: &writer, slot)
+    subscriptions.remove(slot, size: size.count, cookie: cookie)
+  }
+
+  private static func describeUnsubscribe<Output: FrameOutput & ~Copyable & ~Escapable>(
+    to output: inout Output, _ slot: Int
+  ) {
+    output.begin(.unsubscribe)
+    output.header("id", UInt64(slot))
+    output.header("receipt", letter: Receipt.subscriptionLetter, UInt64(slot))
+    output.end()
+  }
+
+  // MARK: Acknowledgements
+
+  /// Sends ACK, or NACK, for a message.
+  public mutating func acknowledge(
+    _ token: UInt64, isAccepted: Bool = true, transaction: UInt16 = 0
+  ) throws(STOMPError) {
+    guard isConnected else { throw .state }
+    guard !isLeaving else { throw .leaving }
+    guard isAccepted || version.hasNack else { throw .version }
+    guard let slot = held.slot(of: token) else { throw .token }
+    guard transaction == 0 || transactions.contains(transaction) else { throw .transaction }
+    var size = FrameSize(version)
+    Self.describe(to: &size, held, slot, isAccepted, transaction, version)
+    if transaction == 0 {
+      // DISCONNECT, and a heart-beat, always have room.
+      guard control.capacity >= size.count &+ Self.controlReserve else { throw .tooLarge }
+      if control.tailCount < size.count &+ Self.controlReserve, sending.source != .control {
+        control.compact()
+      }
+      guard control.tailCount >= size.count &+ Self.controlReserve else { throw .full }
+      Self.write(to: &control, held, slot, isAccepted, version)
+      control.append(size.count)
+    } else {
+      let offset = try room(for: size.count)
+      Self.write(to: &outbox, offset, size.count, held, slot, isAccepted, transaction, version)
+      append(.acknowledge, offset, size.count, transaction, cookie: 0, hasReceipt: false)
+    }
+    let mode = subscriptions[held.subscription(slot)].mode
+    held.acknowledged(slot, isCumulative: mode == .client)
+    arrival.isBlocked = false
+  }
+
+  /// Reads on, if a message had to wait for `acknowledge`.
+  public mutating func resume(at now: Instant) { if phase == .up { parse(at: now) } }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func write(
+    to control: inout ByteQueue, _ held: borrowing HeldMessages, _ slot: Int, _ isAccepted: Bool,
+    _ version: STOMPVersion
+  ) {
+    var writer = FrameWriter(control.tail(), version)
+    describe(to: &writer, held, slot, isAccepted, 0, version)
+  }
+
+  private static func write(
+    to outbox: inout FrameQueue, _ offset: Int, _ size: Int, _ held: borrowing HeldMessages, _ slot: Int,
+    _ isAccepted: Bool, _ transaction: UInt16, _ version: STOMPVersion
+  ) {
+    var writer = FrameWriter(outbox.space(at: offset, count: size), version)
+    describe(to: &writer, held, slot, isAccepted, transaction, version)
+  }
+
+  private static var controlReserve: Int { 64 }
+
+  private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
+    to output: inout Output, _ held: borrowing HeldMessages, _ slot: Int, _ isAccepted: Bool,
+    _ transaction: UInt16, _ version: STOMPVersion
+  ) {
+    output.begin(isAccepted ? .ack : .nack)
+    // As it came, with its escapes.
+    output.header(version.hasAckHeader ? "id" : "message-id", verbatim: held.text(slot))
+    if version == .v11 { output.header("subscription", UInt64(held.subscription(slot))) }
+    if transaction != 0 { output.header("transaction", UInt64(transaction)) }
+    output.end()
+  }
+
+  // MARK: Transactions
+
+  /// Sends BEGIN. Returns the number of the transaction, which lasts until `commit` or `abort`, or as long as the connection.
+  public mutating func begin() throws(STOMPError) -> UInt16 {
+    guard isConnected else { throw .state }
+    guard !isLeaving else { throw .leaving }
+    // The longest name is as long as that of any other.
+    let size = transactionSize(.begin, .max, receipt: nil)
+    let offset = try room(for: size)
+    let transaction = transactions.begin()
+    guard transaction != 0 else { throw .full }
+    let written = writeTransaction(.begin, transaction, at: offset, count: size, receipt: nil)
+    append(.begin, offset, written, transaction, cookie: 0, hasReceipt: false)
+    return transaction
+  }
+
+  public mutating func commit(_ transaction: UInt16, cookie: UInt64) throws(STOMPError) {
+    try end(transaction, .commit, .commit, cookie)
+  }
+
+  public mutating func abort(_ transaction: UInt16, cookie: UInt64) throws(STOMPError) {
+    try end(transaction, .abort, .abort, cookie)
+  }
+
+  private mutating func end(
+    _ transaction: UInt16, _ command: ClientCommand, _ kind: FrameQueue.Kind, _ cookie: UInt64
+  ) throws(STOMPError) {
+    guard isConnected else { throw .state }
+    guard !isLeaving else { throw .leaving }
+    guard transactions.contains(transaction) else { throw .transaction }
+    let number = outbox.nextNumber
+    let size = transactionSize(command, transaction, receipt: number)
+    let offset = try room(for: size)
+    _ = writeTransaction(command, transaction, at: offset, count: size, receipt: number)
+    append(kind, offset, size, transaction, cookie: cookie, hasReceipt: true)
+    transactions.end(transaction)
+  }
+
+  private func transactionSize(_ command: ClientCommand, _ transaction: UInt16, receipt: UInt32?) -> Int {
+    var size = FrameSize(version)
+    Self.describe(to: &size, command, transaction, receipt)
+    return size.count
+  }
+
+  private mutating func writeTransaction(
+    _ command: ClientCommand, _ transaction: UInt16, at offset: Int, count: Int, receipt: UInt32?
+  ) -> Int {
+    let version = version
+    var writer = FrameWriter(outbox.space(at: offset, count: count), version)
+    Self.describe(to: &writer, command, transaction, receipt)
+    return writer.count
+  }
+
+  private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
+    to output: inout Output, _ command: ClientCommand, _ transaction: UInt16, _ receipt: UInt32?
+  ) {
+    output.begin(command)
+    output.header("transaction", UInt64(transaction))
+    if let receipt { output.header("receipt", UInt64(receipt)) }
+    output.end()
+  }
+
+  private mutating func append(
+    _ kind: FrameQueue.Kind, _ offset: Int, _ size: Int, _ transaction: UInt16, cookie: UInt64,
+    hasReceipt: Bool
+  ) {
+    outbox.append(
+      FrameQueue.Entry(
+        cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), size: UInt32(truncatingIfNeeded: size),
+        transaction: transaction, kind: kind, hasReceipt: hasReceipt, isRepeatable: false,
+        isQuiet: kind == .begin))
+  }
+}

@@ -1,0 +1,66 @@
+import STOMPWire
+import Storage
+
+/// What the application is told.
+public enum STOMPEvent: BitwiseCopyable {
+  case connected
+  case completed(FrameCompletion)
+  case subscription(SubscriptionResult)
+  case message(STOMPMessage)
+  case transactionsLost(Int)  // how many ended with their connection
+  case room  // there was none for a frame; now there is some
+}
+
+/// Outputs: events, one at a time.
+extension STOMPSession {
+  public var hasEvent: Bool {
+    owesConnected || outbox.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
+      || isMessageWaiting || outbox.hasRoomEvent
+  }
+
+  private var isMessageWaiting: Bool { arrival.event.kind != .none && !arrival.event.isBorrowed }
+
+  /// What the transport brought has not all been handed out.
+  public var hasUndeliveredEvent: Bool { owesConnected || arrival.event.kind != .none }
+  public var eventIsBorrowed: Bool { arrival.event.isBorrowed }
+
+  /// Releases the last event, and returns the next one.
+  public mutating func nextEvent(at now: Instant) -> STOMPEvent? {
+    release(at: now)
+    if owesConnected {
+      owesConnected = false
+      return .connected
+    }
+    if let completion = outbox.takeCompletion() {
+      return .completed(completion)
+    }
+    if let result = subscriptions.takeResult() { return .subscription(result) }
+    if lostTransactions > 0 {
+      defer { lostTransactions = 0 }
+      return .transactionsLost(lostTransactions)
+    }
+    if isMessageWaiting {
+      arrival.event.isBorrowed = true
+      return .message(arrival.event.message)
+    }
+    if outbox.hasRoomEvent {
+      outbox.takeRoomEvent()
+      return .room
+    }
+    return nil
+  }
+
+  /// The application is done with the message that it has.
+  public mutating func release(at now: Instant) {
+    guard arrival.event.isBorrowed else { return }
+    let event = arrival.event
+    arrival.event.kind = .none
+    arrival.event.isBorrowed = false
+    if event.kind == .part, arrival.large != nil {
+      releasePart()
+    } else if phase != .disconnected, arrival.hasHead {
+      consume(event.size)
+    }
+    if phase != .disconnected { parse(at: now) }
+  }
+}

@@ -1,0 +1,282 @@
+import STOMPWire
+import Storage
+
+/// What frames of the server do.
+extension STOMPSession {
+  /// Reads as many frames as there are before the next event.
+  mutating func parse(at now: Instant) {
+    while arrival.event.kind == .none, arrival.closeReason == nil, !arrival.isBlocked {
+      if arrival.large != nil {
+        guard continueBody() else { return }
+        continue
+      }
+      if let size = nextFrame() {
+        take(size, at: now)
+      } else if arrival.large == nil {
+        return
+      }
+    }
+  }
+
+  /// Returns how many bytes the frame at the front has; `nil`: it is not whole.
+  private mutating func nextFrame() -> Int? {
+    if !arrival.hasHead {
+      // Before the first byte of a frame; a frame that has begun has none in front.
+      let beats = FrameParser.leadingLineEnds(receiver.bytes)
+      if beats > 0 {
+        receiver.removeFirst(beats)
+        arrival.parser = FrameParser()
+      }
+      guard !receiver.isEmpty else { return nil }
+      let version = version
+      do throws(MalformedFrame) {
+        guard try Self.advance(&arrival.parser, receiver, version) else {
+          makeRoom(or: .headTooLarge)
+          return nil
+        }
+      } catch {
+        close(.malformed(error))
+        return nil
+      }
+      arrival.hasHead = true
+      arrival.searched = arrival.parser.frame.bodyOffset
+    }
+    return sizeOfWhole()
+  }
+
+  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  private static func advance(
+    _ parser: inout FrameParser, _ receiver: borrowing ByteQueue, _ version: STOMPVersion
+  ) throws(MalformedFrame) -> Bool {
+    try parser.advance(receiver.bytes, version)
+  }
+
+  private mutating func sizeOfWhole() -> Int? {
+    let frame = arrival.parser.frame
+    if let length = frame.contentLength {
+      let size = frame.bodyOffset &+ length &+ 1
+      guard receiver.count >= size else {
+        if size > receiver.capacity { beginLarge(length) } else { makeRoom(for: size) }
+        return nil
+      }
+      guard receiver[size &- 1] == 0 else {
+        close(.malformed(.bodyEnd))
+        return nil
+      }
+      return size
+    }
+    let end = ByteSearch.firstIndex(of: 0, in: receiver.bytes, from: arrival.searched)
+    guard end < receiver.count else {
+      arrival.searched = receiver.count
+      if receiver.count == receiver.capacity { beginLarge(nil) } else { makeRoom(for: receiver.count &+ 1) }
+      return nil
+    }
+    return end &+ 1
+  }
+
+  /// Moves the frame to the front of the buffer, if that has no more space behind it.
+  private mutating func makeRoom(or cause: STOMPCloseReason.Cause) {
+    if receiver.tailCount > 0 { return }
+    if receiver.position > 0 { receiver.compact() } else { close(cause) }
+  }
+
+  private mutating func makeRoom(for size: Int) {
+    if receiver.position &+ size > receiver.capacity { receiver.compact() }
+  }
+
+  private mutating func take(_ size: Int, at now: Instant) {
+    let frame = arrival.parser.frame
+    guard (frame.command == .connected) == (phase != .up) || frame.command == .error else {
+      return close(.malformed(.order))
+    }
+    switch frame.command {
+    case .connected:
+      connected(frame, at: now)
+      if arrival.closeReason == nil { consume(size) }
+    case .receipt:
+      confirmed(Receipt(text(frame.receiptID)))
+      consume(size)
+    case .error: failed(frame, bodySize: size &- frame.bodyOffset &- 1)
+    case .message: deliver(frame, size)
+    }
+  }
+
+  /// The value of a header of the frame at the front.
+  @_lifetime(borrow self)
+  private borrowing func text(_ range: ByteRange) -> Span<UInt8> {
+    receiver.bytes(at: range.offset, count: range.count)
+  }
+
+  mutating func consume(_ size: Int) {
+    receiver.removeFirst(size)
+    arrival.hasHead = false
+    arrival.parser = FrameParser()
+  }
+
+  // MARK: CONNECTED
+
+  private mutating func connected(_ frame: ServerFrame, at now: Instant) {
+    // "If the accept-version header is missing, it means that the client only supports 1.0": servers of 1.0 say nothing.
+    var agreed: STOMPVersion? = .v10
+    if !frame.version.isEmpty { agreed = STOMPVersion(text(frame.version)) }
+    guard let agreed, agreed >= oldest, agreed <= newest else { return close(.malformed(.version)) }
+    var server = HeartBeat.none
+    if agreed >= .v11, !frame.heartBeat.isEmpty {
+      do throws(MalformedFrame) {
+        server = try HeartBeat(parsing: text(frame.heartBeat))
+      } catch {
+        return close(.malformed(error))
+      }
+    }
+    version = agreed
+    phase = .up
+    isAccepted = true
+    owesConnected = true
+    heartBeats.agree(with: server, at: now)
+  }
+
+  // MARK: RECEIPT and ERROR
+
+  private mutating func confirmed(_ receipt: Receipt?) {
+    switch receipt {
+    case .frame(let number): _ = outbox.confirmed(number)
+    case .subscription(let slot): subscriptions.confirmed(slot)
+    case .end: if hasDisconnect { close(.requested) }
+    // RabbitMQ's MESSAGE carries the receipt header of whoever sent it; a RECEIPT of somebody else says nothing.
+    case nil: break
+    }
+  }
+
+  private mutating func failed(_ frame: ServerFrame, bodySize: Int) {
+    let isRefusal = phase != .up
+    var reason = STOMPCloseReason(cause: isRefusal ? .refused : .error)
+    reason.message = frame.message.shifted(by: receiver.position)
+    reason.body = ByteRange(offset: receiver.position &+ frame.bodyOffset, count: bodySize)
+    switch Receipt(text(frame.receiptID)) {
+    case .frame(let number): _ = outbox.refused(number)
+    case .subscription(let slot): subscriptions.refused(slot)
+    case .end, nil: break
+    }
+    arrival.closeReason = reason
+  }
+
+  // MARK: MESSAGE
+
+  private mutating func deliver(_ frame: ServerFrame, _ size: Int) {
+    guard let message = message(frame) else { return }
+    arrival.event.message = message
+    arrival.event.message.body = ByteRange(
+      offset: receiver.position &+ frame.bodyOffset, count: size &- frame.bodyOffset &- 1)
+    arrival.event.message.bodySize = arrival.event.message.body.count
+    arrival.event.kind = .message
+    arrival.event.isBorrowed = false
+    arrival.event.size = size
+  }
+
+  /// `nil`: it has to wait, or is malformed.
+  private mutating func message(_ frame: ServerFrame) -> STOMPMessage? {
+    var message = STOMPMessage()
+    if let slot = DecimalNumber.parse(text(frame.subscription), most: 65_535), subscriptions.isUsed(slot) {
+      message.subscription = slot
+    }
+    guard message.subscription >= 0, subscriptions[message.subscription].mode != .automatic else {
+      return message
+    }
+    guard !held.isFull else {
+      arrival.isBlocked = true
+      return nil
+    }
+    let name = version.hasAckHeader ? frame.ack : frame.messageID
+    guard !name.isEmpty else {
+      close(.malformed(.missingHeader))
+      return nil
+    }
+    // One whose name is longer than this client has room for can't be acknowledged: the server delivers it again.
+    guard name.count <= held.textBytes else { return message }
+    message.token = Self.hold(name, of: receiver, in: &held, message.subscription)
+    return message
+  }
+
+  private static func hold(
+    _ name: ByteRange, of receiver: borrowing ByteQueue, in held: inout HeldMessages, _ subscription: Int
+  ) -> UInt64 {
+    held.hold(receiver.bytes(at: name.offset, count: name.count), subscription: subscription)
+  }
+
+  // MARK: Bodies that are larger than the buffer
+
+  private mutating func beginLarge(_ length: Int?) {
+    let frame = arrival.parser.frame
+    guard phase == .up || frame.command == .error else { return close(.malformed(.order)) }
+    guard frame.command == .message else {
+      // Of ERROR, what is here will do. Nothing else has a body.
+      if frame.command == .error {
+        failed(frame, bodySize: receiver.count &- frame.bodyOffset)
+      } else {
+        close(.headTooLarge)
+      }
+      return
+    }
+    if receiver.position > 0 { receiver.compact() }
+    guard let message = message(frame) else { return }
+    arrival.event.message = message
+    arrival.event.message.bodySize = length ?? 0
+    arrival.large = LargeBody(rest: length, token: message.token)
+  }
+
+  /// Makes an event of what is here of a large body, or drops it. False: more has to come first.
+  private mutating func continueBody() -> Bool {
+    guard let large = arrival.large else { return false }
+    let head = arrival.parser.frame.bodyOffset
+    let available = receiver.count &- head
+    guard let rest = large.rest else { return dropBody(head, available) }
+    // The last part has the zero behind it.
+    let isLast = available > rest
+    guard isLast || receiver.tailCount == 0 && available > 0 else { return false }
+    let count = min(available, rest)
+    if isLast, receiver[head &+ rest] != 0 {
+      close(.malformed(.bodyEnd))
+      return false
+    }
+    arrival.event.message.body = ByteRange(offset: receiver.position &+ head, count: count)
+    arrival.event.message.bodyOffset = large.offset
+    arrival.event.message.isLast = isLast
+    arrival.event.message.token = isLast ? large.token : 0
+    arrival.event.kind = .part
+    arrival.event.isBorrowed = false
+    arrival.event.size = isLast ? head &+ rest &+ 1 : head
+    return true
+  }
+
+  private mutating func dropBody(_ head: Int, _ available: Int) -> Bool {
+    let end = ByteSearch.firstIndex(of: 0, in: receiver.bytes, from: head)
+    let isLast = end < receiver.count
+    arrival.event.message.bodySize &+= isLast ? end &- head : available
+    receiver.remove(at: head, count: isLast ? end &- head : available)
+    guard isLast else { return false }
+    arrival.event.message.isOversize = true
+    arrival.event.message.token = arrival.large?.token ?? 0
+    arrival.event.message.body = .empty
+    arrival.event.kind = .message
+    arrival.event.isBorrowed = false
+    arrival.event.size = head &+ 1
+    arrival.large = nil
+    return true
+  }
+
+  /// A part was released.
+  mutating func releasePart() {
+    guard var large = arrival.large else { return }
+    let head = arrival.parser.frame.bodyOffset
+    let count = arrival.event.message.body.count
+    if arrival.event.message.isLast {
+      arrival.large = nil
+      consume(arrival.event.size)
+      return
+    }
+    receiver.remove(at: head, count: count)
+    large.offset &+= count
+    large.rest = large.rest.map { $0 &- count }
+    arrival.large = large
+  }
+}

@@ -1,0 +1,100 @@
+import STOMPWire
+import Storage
+
+/// Outputs: bytes.
+extension STOMPSession {
+  /// `prepareTransmit` might find something.
+  public var wantsTransmit: Bool {
+    if sending.source != .none { return true }
+    switch phase {
+    case .disconnected, .awaiting: return false
+    case .connecting: return true
+    case .up:
+      return arrival.closeReason == nil
+        && (!control.isEmpty || subscriptions.unsent > 0 || outbox.hasUnsent)
+    }
+  }
+
+  /// Looks for bytes to send. True: they are in `output`.
+  public mutating func prepareTransmit(at now: Instant) -> Bool {
+    if sending.source == .none { choose(at: now) }
+    return sending.source != .none
+  }
+
+  private mutating func choose(at now: Instant) {
+    guard phase == .connecting || phase == .up && arrival.closeReason == nil else { return }
+    if phase == .connecting {
+      sending.source = .connect
+    } else if !control.isEmpty, !hasDisconnect || isEmptyButForControl {
+      sending.source = .control
+    } else if let slot = subscriptions.next {
+      sending.source = .subscription
+      sending.slot = slot
+    } else if outbox.hasUnsent {
+      sending.source = .outbox
+    } else if !hasDisconnect, heartBeats.isDue(at: now), control.tailCount > 0 {
+      // "if the sender has no real STOMP frame to send, it MUST send a single newline octet".
+      var space = control.tail()
+      space[0] = UInt8(ascii: "\n")
+      control.append(1)
+      sending.source = .control
+    }
+  }
+
+  /// "Clients MUST NOT send any more frames after the DISCONNECT frame is sent."
+  private var isEmptyButForControl: Bool { subscriptions.unsent == 0 && !outbox.hasUnsent }
+
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get {
+      switch sending.source {
+      case .none: return Span()
+      case .connect: return connect.bytes(at: sending.sent, count: connect.count &- sending.sent)
+      case .control: return control.bytes
+      case .subscription:
+        let frame = subscriptions.frame(of: sending.slot)
+        return frame.extracting(sending.sent..<frame.count)
+      case .outbox: return outbox.bytes.extracting(outbox.window(without: sending.sent).range)
+      }
+    }
+  }
+
+  /// `count` bytes from the front of `output` were handed to the transport.
+  public mutating func transmitted(_ count: Int, at now: Instant) {
+    guard count > 0 else { return }
+    heartBeats.sent(at: now)
+    switch sending.source {
+    case .none: return
+    case .connect:
+      sending.sent &+= count
+      guard sending.sent == connect.count else { return }
+      phase = .awaiting
+      sending = Sending()
+    case .control:
+      control.removeFirst(count)
+      if control.isEmpty { sending = Sending() }
+    case .subscription:
+      sending.sent &+= count
+      guard sending.sent == subscriptions.frame(of: sending.slot).count else { return }
+      subscriptions.sent(sending.slot)
+      sending = Sending()
+    case .outbox:
+      sending.sent = outbox.transmitted(count, behind: sending.sent)
+      // Between two frames others may go first.
+      if sending.sent == 0 { sending = Sending() }
+    }
+  }
+
+  // MARK: Space
+
+  public var wantsReceive: Bool {
+    phase != .disconnected && arrival.closeReason == nil && arrival.event.kind == .none
+      && !arrival.isBlocked && receiver.count < receiver.capacity
+  }
+
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> {
+    if receiver.tailCount == 0, receiver.position > 0 { receiver.compact() }
+    return receiver.tail()
+  }
+}

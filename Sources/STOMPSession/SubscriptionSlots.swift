@@ -1,0 +1,186 @@
+import STOMPWire
+import Storage
+
+/// What the application has subscribed to. Each subscription has a slot, whose number is its `id`, and in it the frame that
+/// is to be sent: SUBSCRIBE on each new connection, or UNSUBSCRIBE.
+struct SubscriptionSlots: ~Copyable {
+  enum State: UInt8, BitwiseCopyable {
+    case free
+    case wanted  // SUBSCRIBE is to be sent
+    case asked  // and its receipt is on its way
+    case active
+    case unwanted  // UNSUBSCRIBE is to be sent
+    case leaving  // and its receipt is on its way
+    case gone  // until the application has been told
+  }
+
+  struct Slot: BitwiseCopyable {
+    var state = State.free
+    var mode = AckMode.automatic
+    /// How many bytes its frame has.
+    var size: UInt16 = 0
+    var cookie: UInt64 = 0
+    /// The application waits for its result.
+    var isAwaited = false
+    /// That is known, and was not taken.
+    var hasResult = false
+    var result = SubscriptionResult.Kind.subscribed
+  }
+
+  private var slots: Table<Slot>
+  private var frames: Region
+  /// The room for the frame of each.
+  let frameBytes: Int
+  /// How many have a frame that is to be sent.
+  private(set) var unsent = 0
+  /// How many have a result that was not taken.
+  private(set) var results = 0
+
+  init(slots: consuming Table<Slot>, frames: consuming Region, frameBytes: Int) {
+    self.slots = slots
+    self.frames = frames
+    self.frameBytes = frameBytes
+    for slot in 0..<self.slots.count { self.slots[slot] = Slot() }
+  }
+
+  var count: Int { slots.count }
+
+  subscript(slot: Int) -> Slot { slots[slot] }
+
+  func isUsed(_ slot: Int) -> Bool {
+    slot >= 0 && slot < slots.count && slots[slot].state != .free && slots[slot].state != .gone
+  }
+
+  var firstFree: Int? {
+    for slot in 0..<slots.count where slots[slot].state == .free { return slot }
+    return nil
+  }
+
+  // MARK: The application
+
+  @_lifetime(&self)
+  mutating func space(of slot: Int) -> MutableSpan<UInt8> {
+    let start = slot &* frameBytes
+    return frames.mutableBytes(in: start..<start &+ frameBytes)
+  }
+
+  /// SUBSCRIBE was written.
+  mutating func add(_ slot: Int, _ mode: AckMode, size: Int, cookie: UInt64) {
+    slots[slot] = Slot(
+      state: .wanted, mode: mode, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
+      isAwaited: true)
+    unsent &+= 1
+  }
+
+  /// UNSUBSCRIBE was written in place of SUBSCRIBE.
+  mutating func remove(_ slot: Int, size: Int, cookie: UInt64) {
+    if slots[slot].state != .wanted { unsent &+= 1 }
+    if slots[slot].hasResult { results &-= 1 }
+    slots[slot] = Slot(
+      state: .unwanted, mode: slots[slot].mode, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
+      isAwaited: true)
+  }
+
+  // MARK: Sending
+
+  /// The next one whose frame is to be sent.
+  var next: Int? {
+    guard unsent > 0 else { return nil }
+    for slot in 0..<slots.count where slots[slot].state == .wanted || slots[slot].state == .unwanted {
+      return slot
+    }
+    return nil
+  }
+
+  @_lifetime(borrow self)
+  borrowing func frame(of slot: Int) -> Span<UInt8> {
+    frames.bytes(at: slot &* frameBytes, count: Int(slots[slot].size))
+  }
+
+  mutating func sent(_ slot: Int) {
+    unsent &-= 1
+    slots[slot].state = slots[slot].state == .wanted ? .asked : .leaving
+  }
+
+  // MARK: What becomes of them
+
+  /// Its receipt came.
+  mutating func confirmed(_ slot: Int) {
+    guard slot >= 0, slot < slots.count else { return }
+    switch slots[slot].state {
+    case .asked: end(slot, .subscribed, .active)
+    case .leaving: end(slot, .unsubscribed, .gone)
+    default: break
+    }
+  }
+
+  /// The server has refused SUBSCRIBE.
+  mutating func refused(_ slot: Int) {
+    guard slot >= 0, slot < slots.count, slots[slot].state == .asked else { return }
+    // The application is told, although it may have been confirmed on an earlier connection.
+    slots[slot].isAwaited = true
+    end(slot, .refused, .gone)
+  }
+
+  private mutating func end(_ slot: Int, _ kind: SubscriptionResult.Kind, _ state: State) {
+    slots[slot].state = state
+    guard slots[slot].isAwaited else { return }
+    slots[slot].isAwaited = false
+    if !slots[slot].hasResult { results &+= 1 }
+    slots[slot].hasResult = true
+    slots[slot].result = kind
+  }
+
+  mutating func takeResult() -> SubscriptionResult? {
+    guard results > 0 else { return nil }
+    for slot in 0..<slots.count where slots[slot].hasResult {
+      let result = SubscriptionResult(slot: slot, cookie: slots[slot].cookie, kind: slots[slot].result)
+      results &-= 1
+      slots[slot].hasResult = false
+      if slots[slot].state == .gone { slots[slot] = Slot() }
+      return result
+    }
+    return nil
+  }
+
+  /// A new connection knows none of them. Those that were to end have ended.
+  mutating func connectionEnded() {
+    unsent = 0
+    for slot in 0..<slots.count {
+      switch slots[slot].state {
+      case .free, .gone: break
+      case .wanted, .asked, .active:
+        slots[slot].state = .wanted
+        unsent &+= 1
+      case .unwanted, .leaving: end(slot, .unsubscribed, .gone)
+      }
+    }
+  }
+}
+
+/// When the server takes a message for consumed ("SUBSCRIBE ack Header").
+public enum AckMode: UInt8, BitwiseCopyable, Sendable {
+  case automatic  // when it has sent it
+  case client  // ACK acknowledges it and all before it
+  case individual  // ACK acknowledges it alone; from 1.1 on
+
+  var name: StaticString {
+    switch self {
+    case .automatic: "auto"
+    case .client: "client"
+    case .individual: "client-individual"
+    }
+  }
+}
+
+/// What became of SUBSCRIBE or UNSUBSCRIBE.
+public struct SubscriptionResult: BitwiseCopyable {
+  public enum Kind: UInt8, BitwiseCopyable, Sendable {
+    case subscribed, unsubscribed
+    case refused  // and so the server ends the connection
+  }
+
+  public let slot: Int
+  public let cookie: UInt64
+  public let kind: Kind
+}
