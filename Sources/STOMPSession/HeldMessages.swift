@@ -7,6 +7,8 @@ struct HeldMessages: ~Copyable {
     let subscription: UInt16
     /// Of the text in its slot.
     let size: UInt16
+    /// Acknowledging it acknowledges those before it, too: as its subscription was when it came.
+    let isCumulative: Bool
     var isDone = false
   }
 
@@ -30,14 +32,15 @@ struct HeldMessages: ~Copyable {
   var count: Int { entries.count }
 
   /// There is room, and the text is no longer than `textBytes`. Returns the token.
-  mutating func hold(_ text: Span<UInt8>, subscription: Int) -> UInt64 {
+  mutating func hold(_ text: Span<UInt8>, subscription: Int, isCumulative: Bool) -> UInt64 {
     var room = texts.mutableBytes(
       in: entries.tail &* textBytes..<entries.tail &* textBytes &+ text.count)
     copy(text, into: &room)
     let number = firstNumber &+ UInt32(truncatingIfNeeded: entries.count)
     entries.append(
       Entry(
-        subscription: UInt16(truncatingIfNeeded: subscription), size: UInt16(truncatingIfNeeded: text.count)))
+        subscription: UInt16(truncatingIfNeeded: subscription), size: UInt16(truncatingIfNeeded: text.count),
+        isCumulative: isCumulative))
     return UInt64(connection) << 32 | UInt64(number)
   }
 
@@ -57,10 +60,10 @@ struct HeldMessages: ~Copyable {
   }
 
   /// It was acknowledged, and, if that counts for those before it, they were, too.
-  mutating func acknowledged(_ slot: Int, isCumulative: Bool) {
+  mutating func acknowledged(_ slot: Int) {
     let subscription = entries[slot].subscription
     entries[slot].isDone = true
-    if isCumulative {
+    if entries[slot].isCumulative {
       for index in 0..<entries.index(of: slot) where entries[at: index].subscription == subscription {
         entries[at: index].isDone = true
       }

@@ -59,6 +59,10 @@ public struct STOMPSession: ~Copyable {
   public internal(set) var isLeaving = false
   /// DISCONNECT is queued or sent.
   var hasDisconnect = false
+  /// When nobody waits any longer for the receipt of the DISCONNECT that was sent.
+  var leaveDeadline: Instant? = nil
+
+  static var leaveTimeout: UInt32 { 5000 }
 
   /// The caller guarantees that `options` are those the plan was made with.
   public init(_ options: borrowing STOMPOptions, plan: STOMPPlan, block: borrowing Arena) {
@@ -90,6 +94,7 @@ public struct STOMPSession: ~Copyable {
   /// Nothing waits to be sent or confirmed.
   public var isDrained: Bool {
     outbox.isDrained && control.isEmpty && subscriptions.unsent == 0 && sending.source == .none
+      && !hasDisconnect
   }
 
   /// The bytes that the ranges of a close reason or of an event point into.

@@ -168,8 +168,7 @@ extension STOMPSession {
       Self.write(to: &outbox, offset, size.count, held, slot, isAccepted, transaction, version)
       append(.acknowledge, offset, size.count, transaction, cookie: 0, hasReceipt: false)
     }
-    let mode = subscriptions[held.subscription(slot)].mode
-    held.acknowledged(slot, isCumulative: mode == .client)
+    held.acknowledged(slot)
     arrival.isBlocked = false
   }
 

@@ -9,6 +9,7 @@ extension STOMPSession {
     isAccepted = false
     isLeaving = false
     hasDisconnect = false
+    leaveDeadline = nil
     owesConnected = false
     arrival = Arrival()
     sending = Sending()
@@ -23,6 +24,7 @@ extension STOMPSession {
   public mutating func connectionClosed() {
     phase = .disconnected
     isLeaving = false
+    leaveDeadline = nil
     heartBeats.stop()
     sending = Sending()
     control.removeAll()
@@ -45,14 +47,20 @@ extension STOMPSession {
 
   public mutating func timedOut(at now: Instant) {
     guard phase == .up, arrival.closeReason == nil else { return }
+    // "a client may not receive the last frame sent by the server" ("Connection Lingering").
+    if let leaveDeadline, leaveDeadline.isReached(at: now) { return close(.requested) }
     // Bytes that wait to be read are life, too.
     if heartBeats.isDead(at: now), wantsReceive { close(.heartBeat) }
   }
 
   /// When `timedOut` or `prepareTransmit` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? {
-    phase == .up && arrival.closeReason == nil ? heartBeats.deadline : nil
+    guard phase == .up, arrival.closeReason == nil else { return nil }
+    return Instant.earlier(heartBeats.deadline, leaveDeadline)
   }
+
+  /// The server takes nothing any more, and sends nothing.
+  public mutating func peerClosed() { if leaveDeadline != nil { close(.requested) } }
 
   mutating func close(_ cause: STOMPCloseReason.Cause) {
     guard arrival.closeReason == nil else { return }

@@ -193,14 +193,18 @@ extension STOMPSession {
     }
     // One whose name is longer than this client has room for can't be acknowledged: the server delivers it again.
     guard name.count <= held.textBytes else { return message }
-    message.token = Self.hold(name, of: receiver, in: &held, message.subscription)
+    message.token = Self.hold(
+      name, of: receiver, in: &held, message.subscription, subscriptions[message.subscription].mode)
     return message
   }
 
   private static func hold(
-    _ name: ByteRange, of receiver: borrowing ByteQueue, in held: inout HeldMessages, _ subscription: Int
+    _ name: ByteRange, of receiver: borrowing ByteQueue, in held: inout HeldMessages, _ subscription: Int,
+    _ mode: AckMode
   ) -> UInt64 {
-    held.hold(receiver.bytes(at: name.offset, count: name.count), subscription: subscription)
+    held.hold(
+      receiver.bytes(at: name.offset, count: name.count), subscription: subscription,
+      isCumulative: mode == .client)
   }
 
   // MARK: Bodies that are larger than the buffer

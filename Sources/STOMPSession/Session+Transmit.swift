@@ -72,7 +72,9 @@ extension STOMPSession {
       sending = Sending()
     case .control:
       control.removeFirst(count)
-      if control.isEmpty { sending = Sending() }
+      guard control.isEmpty else { return }
+      sending = Sending()
+      if hasDisconnect { leaveDeadline = now.advanced(by: Self.leaveTimeout) }
     case .subscription:
       sending.sent &+= count
       guard sending.sent == subscriptions.frame(of: sending.slot).count else { return }

@@ -85,6 +85,14 @@ final class STOMPHarness {
     return range.range.map { bytes[$0] }
   }
 
+  /// What one call to the transport takes.
+  func part(_ most: Int) -> [UInt8] {
+    guard session.prepareTransmit(at: now) else { return [] }
+    let part = Self.pending(session, most)
+    session.transmitted(part.count, at: now)
+    return part
+  }
+
   func transmit(_ count: Int) -> Bool {
     guard session.prepareTransmit(at: now) else { return false }
     session.transmitted(count, at: now)

@@ -460,6 +460,30 @@ private typealias Harness = STOMPHarness
     #expect(harness.sent() == "ACK/id:a2//^ACK/id:a3//^" && harness.session.held.count == 0)
   }
 
+  /// Those of another subscription, and those that came when the slot was another one's, are not.
+  @Test func cumulativeWithinASubscription() throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d", .client)
+    _ = try harness.subscribe("e", .client)
+    harness.connect()
+    _ = harness.sent()
+    var tokens: [UInt64] = []
+    for (number, slot) in [(1, 1), (2, 0)] {
+      harness.say("MESSAGE/subscription:\(slot)/message-id:m/destination:d/ack:a\(number)//\(number)^")
+      #expect(harness.event() == "message \(slot) d \"\(number)\"")
+      tokens.append(harness.token)
+    }
+    _ = harness.event()
+    try harness.session.acknowledge(tokens[1])
+    try harness.session.unsubscribe(1, cookie: 0)
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s1//^")
+    _ = harness.events()
+    #expect(try harness.subscribe("f", .individual) == 1)
+    try harness.session.acknowledge(tokens[0])
+    #expect(harness.session.held.count == 0)
+  }
+
   /// As many as there is room for; the next one waits for ACK.
   @Test func tooManyThatWait() throws {
     let harness = Harness()
@@ -613,6 +637,27 @@ private typealias Harness = STOMPHarness
       return
     }
     #expect(!harness.session.wantsReceive && harness.sent() == "")
+  }
+
+  /// A server that closes, or says nothing more, has not refused anything.
+  @Test(arguments: [true, false])
+  func theReceiptDoesNotCome(_ closes: Bool) {
+    let harness = Harness()
+    harness.connect()
+    #expect(harness.disconnect())
+    _ = harness.sent()
+    #expect(
+      harness.session.closeReason == nil && harness.session.nextDeadline == harness.now.advanced(by: 5000))
+    if closes {
+      harness.session.peerClosed()
+    } else {
+      harness.now = harness.now.advanced(by: 5000)
+      harness.session.timedOut(at: harness.now)
+    }
+    guard case .requested = harness.session.closeReason?.cause else {
+      Issue.record("not left")
+      return
+    }
   }
 
   /// The drain took too long: DISCONNECT goes behind what is queued.

@@ -1,0 +1,83 @@
+public import Driver
+import Platform
+public import STOMPSession
+public import Storage
+import Transports
+
+/// STOMP, as the driver knows it.
+public struct STOMPEngine: ~Copyable, ProtocolEngine {
+  public typealias Event = STOMPEvent
+
+  /// What ERROR says, as byte ranges of `receivedBytes`, which stay until the next connection is opened.
+  public struct CloseDetails: BitwiseCopyable {
+    public let message: ByteRange
+    public let body: ByteRange
+  }
+
+  public var session: STOMPSession
+  /// Of what happens now.
+  private var now = Instant(milliseconds: 0)
+
+  public init(_ session: consuming STOMPSession) { self.session = session }
+
+  // MARK: Getters
+
+  public var isAccepted: Bool { session.isAccepted }
+  public var versionNumber: Int { Int(session.version.rawValue) }
+  public var hasEvent: Bool { session.hasEvent }
+  public var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
+  public var eventIsBorrowed: Bool { session.eventIsBorrowed }
+  public var isDrained: Bool { session.isDrained }
+  public var receivedBytes: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.receivedBytes }
+  }
+
+  // MARK: Things that happened
+
+  public mutating func advance(to now: Instant) { self.now = now }
+  public mutating func opened() { session.connectionOpened() }
+  public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
+  public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
+  public mutating func timedOut(at now: Instant) { session.timedOut(at: now) }
+  public mutating func peerClosed() { session.peerClosed() }
+  public mutating func closed() { session.connectionClosed() }
+
+  // MARK: Outputs
+
+  public var wantsTransmit: Bool { session.wantsTransmit }
+  public mutating func prepareTransmit(at now: Instant) -> Bool { session.prepareTransmit(at: now) }
+  public var output: Span<UInt8> {
+    @_lifetime(borrow self)
+    borrowing get { session.output }
+  }
+
+  public var wantsReceive: Bool { session.wantsReceive }
+  @_lifetime(&self)
+  public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
+
+  public var nextDeadline: Instant? { session.nextDeadline }
+  public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
+  public mutating func release() { session.release(at: now) }
+
+  // MARK: The end
+
+  public var canSendFinalPacket: Bool { session.canSendDisconnect }
+  public mutating func sendFinalPacket() -> Bool { session.disconnect() }
+  public var hasUnsentFinalPacket: Bool { session.hasUnsentDisconnect }
+  public var wantsClose: Bool { session.closeReason != nil }
+
+  public var closeRequest: CloseRequest<CloseDetails>? {
+    guard let reason = session.closeReason else { return nil }
+    let cause: FailureCause =
+      switch reason.cause {
+      case .requested: .requested
+      case .refused: .refused
+      case .error: .serverClosed
+      case .malformed(let rule): .malformed(rule: rule.rawValue)
+      case .heartBeat: .keepAlive
+      case .headTooLarge: .violation(rule: 0)
+      }
+    return CloseRequest(cause, details: CloseDetails(message: reason.message, body: reason.body))
+  }
+}
