@@ -2,10 +2,13 @@
 #include "platform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What a reader has not read takes memory of the kernel only as long as it lies there. */
@@ -50,6 +53,33 @@ static int is_left_behind(const char *path) {
     return fd == -ECONNREFUSED;
 }
 
+/*
+ * Locks the directory of a path against others who listen there: between bind() and listen() a socket looks like one that
+ * was left behind, and of two who find one that was, the second would remove that of the first. Returns a descriptor to
+ * close; -1 if there is no lock to be had within a second, which is better than no socket.
+ */
+static int lock_directory(const char *path) {
+    char directory[PLATFORM_MAX_SOCKET_PATH + 1] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL) {
+        size_t length = slash == path ? 1 : (size_t)(slash - path);
+        memcpy(directory, path, length);
+        directory[length] = 0;
+    }
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int turn = 0; fd >= 0 && turn < 100; turn++) {
+        struct timespec pause = { .tv_nsec = 10000000 };
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            return fd;
+        }
+        nanosleep(&pause, NULL);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
 static int bind_to(int fd, const char *path, const struct sockaddr_un *address) {
     if (bind(fd, (const struct sockaddr *)address, sizeof *address) == 0) {
         return 0;
@@ -63,7 +93,7 @@ static int bind_to(int fd, const char *path, const struct sockaddr_un *address) 
     return bind(fd, (const struct sockaddr *)address, sizeof *address);
 }
 
-int32_t platform_listen(const char *path, uint32_t permissions, struct platform_file *file) {
+static int32_t listen_at(const char *path, uint32_t permissions, struct platform_file *file) {
     struct sockaddr_un address;
     struct stat status;
     int fd = socket_at(path, &address);
@@ -84,6 +114,18 @@ int32_t platform_listen(const char *path, uint32_t permissions, struct platform_
     }
     file->device = status.st_dev;
     file->inode = status.st_ino;
+    return fd;
+}
+
+int32_t platform_listen(const char *path, uint32_t permissions, struct platform_file *file) {
+    if (strlen(path) > PLATFORM_MAX_SOCKET_PATH) {
+        return -ENAMETOOLONG;
+    }
+    int lock = lock_directory(path);
+    int32_t fd = listen_at(path, permissions, file);
+    if (lock >= 0) {
+        close(lock);
+    }
     return fd;
 }
 

@@ -10,7 +10,7 @@ struct BrokerURL {
   let rest: [UInt8]
 
   init(_ url: [UInt8]) {
-    if url.lowercased.begins(with: "unix:") {
+    if url.lowercased.begins(with: "unix:/") {
       (scheme, login, servers, rest) = (ascii("unix"), [], [Array(url[5...])], [])
       return
     }
@@ -34,7 +34,7 @@ struct BrokerURL {
   /// mqtt://, if the text is a host rather than a URL.
   static func scheme(missingIn url: [UInt8]) -> [UInt8] {
     let colon = url.firstIndex(of: 58) ?? url.endIndex
-    let isURL = Array(url[colon...]).begins(with: ":/") || url.lowercased.begins(with: "unix:")
+    let isURL = Array(url[colon...]).begins(with: ":/")
     return url.isEmpty || isURL ? [] : ascii("mqtt://")
   }
 
@@ -48,7 +48,7 @@ struct BrokerURL {
   var isSecure: Bool { scheme == "mqtts" || scheme == "wss" }
   /// What is behind the slash is a topic.
   var mayHaveTopic: Bool { scheme == "mqtt" || scheme == "mqtts" }
-  var topic: [UInt8]? { mayHaveTopic && !rest.isEmpty ? Array(rest.dropFirst()) : nil }
+  var topic: [UInt8]? { mayHaveTopic && rest.first == 47 ? Array(rest.dropFirst()) : nil }
 
   var text: [UInt8] {
     if scheme.isEmpty || isUnix { return scheme + (isUnix ? [58] : []) + servers[0] }
@@ -57,7 +57,7 @@ struct BrokerURL {
     return text + rest
   }
 
-  var withoutTopic: BrokerURL { mayHaveTopic ? BrokerURL(scheme, login, servers, []) : self }
+  var withoutTopic: BrokerURL { topic != nil ? BrokerURL(scheme, login, servers, []) : self }
   var withoutLogin: BrokerURL { BrokerURL(scheme, [], servers, rest) }
   func only(_ server: [UInt8]) -> BrokerURL { BrokerURL(scheme, login, [server], rest) }
 

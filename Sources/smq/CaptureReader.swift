@@ -44,6 +44,10 @@ struct CaptureReader {
 
   /// The largest packet of MQTT, and what is around it.
   private static let longestBlock = 268_435_460 + 65_536
+  private let longest: Int
+
+  /// No block is larger than this.
+  init(longest: Int = Self.longestBlock) { self.longest = longest }
 
   mutating func add(_ bytes: [UInt8]) {
     if position > 0 {
@@ -79,7 +83,7 @@ struct CaptureReader {
       guard order != 0x4D3C_2B1A else { throw .byteOrder }
       guard order == 0x1A2B_3C4D else { throw hasBegun ? .damaged(at: offset) : .noCapture }
     }
-    guard size >= 12, size % 4 == 0, size <= Self.longestBlock else { throw .damaged(at: offset) }
+    guard size >= 12, size % 4 == 0, size <= longest else { throw .damaged(at: offset) }
     guard pending.count - position >= size else { return nil }
     var end = ByteCursor(pending, position + size - 4..<position + size)
     guard end.little32() == count else { throw .damaged(at: offset) }
@@ -118,11 +122,15 @@ struct CaptureReader {
     return name
   }
 
+  /// The upper half of a time some thousand years from now.
+  private static let latest: UInt32 = 1 << 26
+
   /// `nil`: it is none of MQTT.
   private func packet(_ body: ByteCursor) throws(Fault) -> SeenPacket? {
     var body = body
     guard let interface = body.little32(), let high = body.little32(), let low = body.little32(),
       let captured = body.little32(), let length = body.little32(), Int(interface) < interfaces.count,
+      high < Self.latest,
       let data = body.bytes(Int(captured)), body.align()
     else { throw .damaged(at: offset) }
     guard interfaces[Int(interface)] else { return nil }
@@ -148,7 +156,9 @@ struct CaptureReader {
     var text: [UInt8] = []
     while let (code, value) = body.option() {
       if code == 1 { text = value }
-      if code == 5, value.count == 8 { lost = value.reversed().reduce(0) { $0 << 8 | Int64($1) } }
+      if code == 5, value.count == 8 {
+        lost = min(max(0, value.reversed().reduce(0) { $0 << 8 | Int64($1) }), ClientNumbers.most)
+      }
     }
     return .statistics(client: Int(interface), lost: lost, text: text)
   }

@@ -14,6 +14,8 @@ struct DecodedPacket {
   /// CONNACK.
   var sessionPresent = false
   var reasonCodes: [UInt8] = []
+  /// Of more filters, or Reason Codes, only the first are kept: nobody reads the others.
+  private static let mostListed = 1000
   /// SUBSCRIBE and UNSUBSCRIBE, with the Subscription Options of each.
   var filters: [(filter: [UInt8], options: UInt8?)] = []
   /// 5.0: as smq_property_next() reads them; those of the Will are not among them.
@@ -82,7 +84,7 @@ struct DecodedPacket {
     case 9, 11:
       identifier = cursor.big16()
       guard identifier != nil, !hasProperties || readProperties(&cursor) else { return false }
-      reasonCodes = cursor.rest
+      reasonCodes = Array(cursor.rest.prefix(Self.mostListed))
       return true
     case 14, 15:
       guard let code = cursor.byte() else { return true }
@@ -117,7 +119,7 @@ struct DecodedPacket {
       guard let filter = cursor.string() else { return false }
       let options = type == 8 ? cursor.byte() : nil
       if type == 8, options == nil { return false }
-      filters.append((filter, options))
+      if filters.count < Self.mostListed { filters.append((filter, options)) }
     }
     return true
   }

@@ -11,6 +11,8 @@ class Feed {
   var timeout: Int64 { -1 }
   /// There will be nothing more; a text says why.
   var end: Text? { nil }
+  /// It ended where it should have gone on.
+  var isCutShort: Bool { false }
   /// The first `read` has everything from before.
   var isLive: Bool { true }
   /// "demo", "demo and 2 more".
@@ -44,7 +46,9 @@ class Feed {
 
   final func decode(_ packet: SeenPacket) -> DecodedPacket {
     while versions.count <= packet.client { versions.append(0) }
-    let known = versions[packet.client] != 0 ? versions[packet.client] : UInt32(numbers?["protocol"] ?? 0)
+    let known =
+      versions[packet.client] != 0
+      ? versions[packet.client] : UInt32(truncatingIfNeeded: numbers?["protocol"] ?? 0)
     let decoded = DecodedPacket(packet.bytes, length: packet.length, version: known)
     if let connect = decoded.connect { versions[packet.client] = UInt32(connect.version) }
     return decoded
@@ -111,7 +115,11 @@ private final class FileFeed: Feed {
 
   deinit { System.close(descriptor) }
 
-  override var end: Text? { isRead ? "the capture ends here" : nil }
+  override var end: Text? {
+    guard isRead else { return nil }
+    return reader.isAtEnd ? "the capture ends here" : "the capture ends in the middle of a block"
+  }
+  override var isCutShort: Bool { isRead && !reader.isAtEnd }
   override var isLive: Bool { false }
   override var title: [UInt8] { names.first ?? [] }
   override var lost: Int64 { lostPackets }

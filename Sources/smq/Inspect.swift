@@ -33,6 +33,7 @@ private final class PacketPrinter {
       if left <= 0 { throw ExitError(text: "the time of -W is up", status: 27) }
       _ = feed.wait(min(left, 1000))
     }
+    if feed.isCutShort, let end = feed.end { printError("smq inspect", end) }
     try output.finish()
   }
 

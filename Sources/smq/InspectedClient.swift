@@ -4,7 +4,8 @@ import CPlatform
 final class InspectedClient {
   let path: [UInt8]
   let descriptor: Int32
-  private var reader = CaptureReader()
+  /// The blocks of a datagram are whole.
+  private var reader = CaptureReader(longest: InspectedClient.longestDatagram)
   /// Its Client Identifier.
   private(set) var name: [UInt8] = []
   /// What it has answered last, in its order.
@@ -16,6 +17,8 @@ final class InspectedClient {
   /// It has closed the connection.
   private(set) var hasEnded = false
   private var packets: [SeenPacket] = []
+
+  private static let longestDatagram = 262_144
 
   init(_ path: [UInt8]) throws(ExitError) {
     self.path = path
@@ -42,7 +45,7 @@ final class InspectedClient {
     // It is as much as the socket may hold, at most, so that a busy client does not keep this program from its other work.
     for _ in 0..<64 where !hasEnded {
       var data: [UInt8] = []
-      guard let count = System.receive(descriptor, into: &data, 262_144) else {
+      guard let count = System.receive(descriptor, into: &data, Self.longestDatagram) else {
         hasEnded = true
         break
       }
@@ -86,17 +89,24 @@ struct ClientNumbers {
   /// Of `latency` and `round_trip`, how many of each class.
   private(set) var classes: [(name: [UInt8], index: Int, count: Int64)] = []
 
+  /// Sums and hundredfolds of numbers up to here are numbers, too.
+  static let most: Int64 = 1 << 53
+
   init() {}
 
   /// Lines of a name and a number, or of a name, a class, and a number. Other lines are passed over.
   init(_ text: [UInt8]) {
     for line in text.split(separator: 10) {
       let words = line.split(separator: 32).map { Array($0) }
-      let values = words.dropFirst().compactMap { $0.number(in: 0...Int64.max) }
-      guard words.count == values.count + 1 else { continue }
+      let values = words.dropFirst().compactMap { $0.number(in: 0...Self.most) }
+      guard words.count == values.count + 1, Self.isName(words[0]) else { continue }
       if values.count == 1 { all.append((words[0], values[0])) }
       if values.count == 2, values[0] < 16 { classes.append((words[0], Int(values[0]), values[1])) }
     }
+  }
+
+  private static func isName(_ text: [UInt8]) -> Bool {
+    1...64 ~= text.count && text.allSatisfy { 97...122 ~= $0 || 48...57 ~= $0 || $0 == 95 }
   }
 
   /// 0 if the client does not have it.

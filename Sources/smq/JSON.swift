@@ -76,7 +76,8 @@ struct JSONWriter {
     if needsComma { bytes += isPretty ? [44, 32] : [44] }
   }
 
-  private mutating func indent() { bytes += [UInt8](repeating: 9, count: depth) }
+  /// Nobody reads lines that are indented further, and a text that is deep does not become a text that is long.
+  private mutating func indent() { bytes += [UInt8](repeating: 9, count: min(depth, 32)) }
 
   private mutating func quote(_ text: [UInt8]) {
     bytes.append(34)

@@ -28,17 +28,23 @@ struct PacketList {
   mutating func add(_ seen: SeenPacket, _ packet: DecodedPacket) -> Entry {
     let entry = Entry(number: count, seen: seen, packet: packet)
     count += 1
-    bytes += seen.bytes.count
+    bytes += Self.size(entry)
     entries.append(entry)
     while entries.count - gone > Self.most || bytes > Self.mostBytes && entries.count - gone > 1 {
-      bytes -= entries[gone].seen.bytes.count
+      bytes -= Self.size(entries[gone])
       gone += 1
     }
-    if gone > Self.most {
+    // What is moved was paid for by what is gone; a few large ones are not worth more than that.
+    if gone > entries.count / 2 || entries.count < 1000 && gone > 0 {
       entries.removeFirst(gone)
       gone = 0
     }
     return entry
+  }
+
+  /// Of the packet, and of the copies that are in what was decoded.
+  private static func size(_ entry: Entry) -> Int {
+    entry.seen.bytes.count + entry.packet.payload.count + entry.packet.topic.count
   }
 
   mutating func clear() {

@@ -3,7 +3,7 @@ func stats(_ arguments: Arguments) throws(ExitError) -> Int32 {
   let clients = try inspectedClients(arguments.operands, timeout: (arguments.timeout ?? 5) * 1000)
   let output = Output()
   if arguments.prometheus {
-    output.write(prometheus(clients).bytes)
+    output.write(prometheus(clients, isForTerminal: output.isTerminal).bytes)
   } else if arguments.json {
     var json = JSONWriter(isPretty: arguments.pretty, isForTerminal: output.isTerminal)
     json.beginArray()
@@ -99,7 +99,7 @@ private let gauges: [StaticString] = [
 ]
 
 /// The text format of Prometheus, version 0.0.4: the samples of a metric stand together.
-private func prometheus(_ clients: [InspectedClient]) -> Text {
+private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Text {
   var text = Text()
   let names = clients.first?.numbers.all.map { $0.name } ?? []
   for name in names {
@@ -108,33 +108,35 @@ private func prometheus(_ clients: [InspectedClient]) -> Text {
     text += "# TYPE \(metric) \((isGauge ? "gauge" : "counter") as StaticString)\n"
     for client in clients {
       guard let value = client.numbers.all.first(where: { $0.name == name })?.value else { continue }
-      text += "\(metric){client_id=\"\(label(client.name))\"} \(value)\n"
+      text += "\(metric){client_id=\"\(label(client.name, isForTerminal))\"} \(value)\n"
     }
   }
   for name in ["latency", "round_trip"] as [StaticString] {
     let metric: Text = "swiftmqtt_\(name)_seconds"
     text += "# TYPE \(metric) histogram\n"
-    for client in clients { text += histogram(metric, client, client.numbers.classes(of: name)) }
+    for client in clients {
+      text += histogram(metric, label(client.name, isForTerminal), client.numbers.classes(of: name))
+    }
   }
   return text
 }
 
 /// Buckets count everything below their limit. The sum is not known, and left out.
-private func histogram(_ metric: Text, _ client: InspectedClient, _ counts: [Int64]) -> Text {
+private func histogram(_ metric: Text, _ label: [UInt8], _ counts: [Int64]) -> Text {
   var text = Text()
   var sum: Int64 = 0
   for (index, count) in counts.enumerated() {
     sum += count
     let limit =
       index == 15 ? Text(ascii("+Inf")) : fraction(thousandths: Int64(1) << Int64(index), places: 3)
-    text += "\(metric)_bucket{client_id=\"\(label(client.name))\",le=\"\(limit)\"} \(sum)\n"
+    text += "\(metric)_bucket{client_id=\"\(label)\",le=\"\(limit)\"} \(sum)\n"
   }
-  return text + "\(metric)_count{client_id=\"\(label(client.name))\"} \(sum)\n"
+  return text + "\(metric)_count{client_id=\"\(label)\"} \(sum)\n"
 }
 
 /// The value of a label, in which backslash, quotation mark and newline are escaped.
-private func label(_ name: [UInt8]) -> [UInt8] {
-  (name.isUTF8 ? name : name.escaped).flatMap { byte -> [UInt8] in
+private func label(_ name: [UInt8], _ isForTerminal: Bool) -> [UInt8] {
+  (name.isUTF8 && !isForTerminal ? name : name.escaped).flatMap { byte -> [UInt8] in
     switch byte {
     case 10: [92, 110]
     case 34, 92: [92, byte]

@@ -28,6 +28,9 @@ struct TopicTree {
   private(set) var others: Int64 = 0
 
   private static let mostNodes = 20_000
+  /// Of all names.
+  private static let mostBytes = 16 << 20
+  private var nameBytes = 0
   private static let deepest = 32
 
   mutating func add(_ topic: [UInt8], bytes: Int64) {
@@ -85,7 +88,8 @@ struct TopicTree {
       let found = nodes[node].children[place]
       if nodes[found].name == name { return found }
     }
-    guard nodes.count < Self.mostNodes else { return nil }
+    guard nodes.count < Self.mostNodes, nameBytes + name.count <= Self.mostBytes else { return nil }
+    nameBytes += name.count
     nodes.append(Node(name: name, parent: node, depth: nodes[node].depth + 1))
     nodes[node].children.insert(nodes.count - 1, at: place)
     return nodes.count - 1

@@ -54,9 +54,7 @@ extension JSONWriter {
       if value.isContainer {
         add(value)
       } else {
-        var inner = JSONWriter(isPretty: false)
-        inner.add(value)
-        string(Text("\(tag)(\(inner.bytes))").bytes)
+        string(Value.tagged(tag, value).diagnosticNotation)
       }
     case .simple(let number): string(Text("simple(\(Int(number)))").bytes)
     }
@@ -65,9 +63,50 @@ extension JSONWriter {
   /// A key of JSON is a text.
   private static func keyText(_ value: Value) -> [UInt8] {
     if case .text(let text) = value { return text.isUTF8 ? text : text.escaped }
-    var json = JSONWriter(isPretty: false)
-    json.add(value)
-    return json.bytes
+    return value.diagnosticNotation
+  }
+}
+
+extension Value {
+  /// As RFC 8949, section 8, has it. A text inside is quoted once, however deep it lies: what is written grows with what was
+  /// received.
+  fileprivate var diagnosticNotation: [UInt8] {
+    var result: [UInt8] = []
+    write(to: &result)
+    return result
+  }
+
+  private func write(to result: inout [UInt8]) {
+    switch self {
+    case .array(let list):
+      result.append(91)
+      for (index, value) in list.enumerated() {
+        if index > 0 { result += ascii(", ") }
+        value.write(to: &result)
+      }
+      result.append(93)
+    case .map(let pairs):
+      result.append(123)
+      for (index, pair) in pairs.enumerated() {
+        if index > 0 { result += ascii(", ") }
+        pair.key.write(to: &result)
+        result += ascii(": ")
+        pair.value.write(to: &result)
+      }
+      result.append(125)
+    case .tagged(let tag, let value):
+      result += decimal(unsigned: tag) + [40]
+      value.write(to: &result)
+      result.append(41)
+    case .undefined: result += ascii("undefined")
+    case .simple(let number): result += Text("simple(\(Int(number)))").bytes
+    case .bytes(let bytes): result += Text("h'\(bytes.hexadecimal)'").bytes
+    case .double(let value) where !value.isFinite: result += System.text(of: value)
+    case .null, .bool, .unsigned, .negative, .double, .text:
+      var json = JSONWriter(isPretty: false)
+      json.add(self)
+      result += json.bytes
+    }
   }
 }
 

@@ -64,10 +64,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root, build = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("build")
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     need("nanopb_generator.py", "sparkplug")
+    with pythons.one_at_a_time("sparkplug-build"):
+        build_it(root, build, environment)
+    return build / "sparkplugd"
+
+
+def build_it(root: Path, build: Path, environment: dict[str, str]) -> None:
     for command in (["make", "-C", str(ROOT), "install", f"PREFIX={root}"],
                     ["make", "-C", str(SOURCES), f"BUILD={build}", f"CFLAGS=-O2 -Werror -Wl,-rpath,{root}/lib"]):
         subprocess.run(command, check=True, capture_output=True, env={**environment, "PKG_CONFIG_PATH": f"{root}/lib/pkgconfig"})
-    return build / "sparkplugd"
 
 
 class Node(subprocess.Popen):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -59,9 +62,54 @@ def test_bdseq_outlives_the_program_and_wraps(program: Path, payloads, broker: M
 def test_attempts_that_send_no_connect_keep_their_bdseq(program: Path, tmp_path: Path):
     node = Node(program, tmp_path, f"mqtt://127.0.0.1:{free_port()}")
     wait_for(lambda: node.err.read_text().count("Connection refused") >= 2, node.err.read_text)
-    assert not (tmp_path / "bdseq").exists()
+    assert (tmp_path / "bdseq").read_text() == "1\n"
     node.terminate()
     assert node.wait(PATIENCE) == 0
+
+
+def test_a_killed_program_uses_no_bdseq_twice(program: Path, payloads, broker: Mosquitto, tmp_path: Path):
+    subscriber = Subscriber(broker, "spBv1.0/#")
+
+    def births() -> list[int]:
+        return [payloads.decode(message.payload)["metrics"][0]["value"] for message in subscriber.messages if "/NBIRTH/" in message.topic]
+
+    for number in range(3):
+        node = Node(program, tmp_path, broker.url)
+        wait_for(lambda: len(births()) > number, node.err.read_text)
+        node.kill()
+        node.wait()
+    assert births() == [0, 1, 2]
+    subscriber.close()
+
+
+@pytest.mark.parametrize("answer", [b"\x20\x02\0\0", b"\x20\x02\0\5", b""], ids=["the subscriptions", "the client", "the connection"])
+def test_who_is_refused_waits_longer_and_longer(program: Path, tmp_path: Path, answer: bytes):
+    """Mosquitto refuses no subscription. This server answers CONNECT so, and SUBSCRIBE with refusals."""
+    came: list[float] = []
+
+    def serve() -> None:
+        for _ in range(5):
+            peer, _ = listener.accept()
+            came.append(time.monotonic())
+            with peer:
+                peer.recv(1000)
+                peer.sendall(answer)
+                if answer[-1:] == b"\0":
+                    identifier = peer.recv(1000)[2:4]
+                    peer.sendall(b"\x90\x04" + identifier + b"\x80\x80")
+                    while peer.recv(1000):
+                        pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        node = Node(program, tmp_path, f"mqtt://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join(PATIENCE)
+        node.terminate()
+        assert node.wait(PATIENCE) == 0 and node.births == 0
+    waits = [after - before for before, after in zip(came, came[1:])]
+    # From 0, or the library's own 250 ms, on.
+    assert len(waits) == 4 and all(wait > shortest for wait, shortest in zip(waits, (-1, 0.24, 0.49, 0.99)))
 
 
 @pytest.mark.parametrize("arguments, said", [

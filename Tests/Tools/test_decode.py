@@ -56,6 +56,27 @@ def test_payloads(broker: Mosquitto, number: int):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found["tst"])
 
 
+def nested(start: bytes, before: bytes, after: bytes = b"") -> bytes:
+    for _ in range(60):
+        start = before + start + after
+    return start
+
+
+@pytest.mark.parametrize("payload", [
+    b"\x81" + nested(b"\x61\x22", b"\xc1"), nested(b"\xa1\x01\x01", b"\xa1", b"\x01"), nested(b"\x81\x01\x01", b"\x81", b"\x01")],
+    ids=["tags around a quotation mark", "maps as keys, CBOR", "maps as keys, MessagePack"])
+def test_what_is_printed_grows_with_what_was_received(broker: Mosquitto, payload: bytes):
+    published(broker, "decode/deep", payload)
+    found = received(broker, "decode/deep", "-F", "%j")
+    assert json.loads(found) and len(found) < 2000
+
+
+def test_deep_json_on_several_lines(broker: Mosquitto):
+    payload = b"[" * 900 + b"{},{},{}" + b"]" * 900
+    published(broker, "decode/deep", payload)
+    assert len(received(broker, "decode/deep", "--pretty")) < 20 * len(payload)
+
+
 def test_sparkplug(broker: Mosquitto):
     """A DDATA of examples-c/sparkplug."""
     published(broker, "spBv1.0/plant/DDATA/gateway/board", bytes.fromhex("08a6a4a5f6a134120f100218a6a4a5f6a1345880a0f0935b1802"))

@@ -174,6 +174,26 @@ def test_files_that_are_no_captures(session: Path, change: Callable[[bytes], byt
     assert said in result.stderr and result.returncode == (1 if said else 0)
 
 
+def test_a_capture_that_is_cut_short(session: Path):
+    """What is there is shown; it may be of a program that still runs."""
+    whole = smq("inspect", session)
+    session.write_bytes(session.read_bytes()[:-4])
+    result = smq("inspect", session)
+    assert result.returncode == 0 and result.stderr == b"smq inspect: the capture ends in the middle of a block\n"
+    assert result.stdout == b"".join(whole.stdout.splitlines(keepends=True)[:-1])
+
+
+def test_times_that_are_none(session: Path):
+    """Before 1970, or in a thousand centuries."""
+    for high in (0xFFFFFFFF, 0x80000000, 1 << 26):
+        capture = Capture()
+        capture.time = high << 32
+        capture.packet(True, CONNECT).write(session)
+        for command in (["inspect"], ["inspect", "--json"], ["replay", "-p", str(free_port())]):
+            result = smq(*command[:1], session, *command[1:])
+            assert result.returncode == 1 and b"the capture is damaged at byte " in result.stderr
+
+
 def test_what_other_programs_write_is_passed_over(session: Path):
     capture = Capture()
     capture.interface("eth0", link=1)

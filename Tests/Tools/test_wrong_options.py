@@ -120,6 +120,8 @@ USAGE = [
     ([*PUB, "-p", "1", "-L", "mqtt://localhost/a"], "smq pub: -L and -p cannot be used together"),
     ([*PUB, "--unix", "/a", "-h", "a"], "smq pub: --unix and -h cannot be used together"),
     (["check", "mqtt://a", "-p", "1"], "smq check: a URL and -p cannot be used together"),
+    ([*PUB, "-L", "a?x"], "smq pub: -L: malformed at byte 2"),
+    (["check", "unix:run"], "smq check: the URL: malformed at byte 5"),
     (["check", "a:0"], "smq check: the URL: malformed at byte 2"),
     (["check", "a/topic"], "smq check: the URL: it must not have a topic; use -t"),
     (["check", "mqtt://a/topic"], "smq check: the URL: it must not have a topic; use -t"),

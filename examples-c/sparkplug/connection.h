@@ -6,7 +6,12 @@
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
+#include <unistd.h>
+
 #include "node.h"
+
+#define SHORTEST_WAIT_MS 250
+#define LONGEST_WAIT_MS 30000
 
 enum {
     NODE_COMMAND,
@@ -15,7 +20,7 @@ enum {
     SUBSCRIPTIONS
 };
 
-/* The next bdSeq is that of the file: it outlives the program. */
+/* The file has the bdSeq of the next CONNECT. */
 static inline void read_bdseq(struct node *node) {
     FILE *file = node->bdseq_file ? fopen(node->bdseq_file, "r") : NULL;
     if (file && (fscanf(file, "%u", &node->bdseq) != 1 || node->bdseq > 255))
@@ -23,12 +28,14 @@ static inline void read_bdseq(struct node *node) {
     if (file) fclose(file);
 }
 
-static inline void write_bdseq(const struct node *node) {
+/* Before the CONNECT that uses the one before: whatever happens then, no other CONNECT has the same one. */
+static inline void write_next_bdseq(const struct node *node) {
     char path[PATH_MAX];
     if (!node->bdseq_file) return;
     snprintf(path, sizeof path, "%s.new", node->bdseq_file);
     FILE *file = fopen(path, "w");
-    int is_written = file && fprintf(file, "%u\n", node->bdseq) > 0;
+    int is_written =
+        file && fprintf(file, "%u\n", (node->bdseq + 1) % 256) > 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file) != 0) is_written = 0;
     if (!is_written || rename(path, node->bdseq_file) != 0)
         fprintf(stderr, "sparkplugd: %s: %s\n", node->bdseq_file, strerror(errno));
@@ -48,21 +55,26 @@ static inline int begin_connection(struct node *node, const char *url) {
     options.will = &will;
     options.handlers = SUBSCRIPTIONS;
     options.handler_bytes = SUBSCRIPTIONS * sizeof topic;
-    options.reconnect_min_ms = 250;
-    options.reconnect_max_ms = 30000;
+    options.reconnect_min_ms = SHORTEST_WAIT_MS;
+    options.reconnect_max_ms = LONGEST_WAIT_MS;
     size_t size = smq_client_size(&options);
     node->memory = realloc(node->memory, size ? size : 1);
     int32_t error = smq_client_init(node->memory, size, &options, &node->client);
+    if (error == SMQ_OK) write_next_bdseq(node);
     if (error == SMQ_OK) error = smq_connect(node->client);
     if (error != SMQ_OK) print_options_error(stderr, &options, error);
     return error == SMQ_OK;
 }
 
-/* The next CONNECT has the next bdSeq. */
-static inline void end_connection(struct node *node) {
+/* Returns how many milliseconds the next one has to wait: twice as long after each that came to no birth. */
+static inline int end_connection(struct node *node, int32_t retry_ms, int was_born) {
     smq_client_close(node->client);
     node->bdseq = (node->bdseq + 1) % 256;
-    write_bdseq(node);
+    if (was_born) node->wait_ms = 0;
+    int wait = retry_ms > node->wait_ms ? retry_ms : node->wait_ms;
+    node->wait_ms = node->wait_ms < SHORTEST_WAIT_MS ? SHORTEST_WAIT_MS : 2 * node->wait_ms;
+    if (node->wait_ms > LONGEST_WAIT_MS) node->wait_ms = LONGEST_WAIT_MS;
+    return wait;
 }
 
 /* The client itself makes further attempts, with the same Will, as long as the server has not seen it. */

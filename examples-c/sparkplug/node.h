@@ -15,6 +15,7 @@ struct node {
     const char *bdseq_file; /* keeps bdSeq; NULL: nothing does */
     unsigned bdseq;         /* of this connection: 0 to 255 */
     unsigned seq;           /* of the next message: 0 to 255 */
+    int wait_ms;            /* before the next connection, if this one comes to no birth */
     struct metrics own, device;
     smq_client *client;
     void *memory;

@@ -21,17 +21,30 @@
     "  --root DIR     where /proc is"
 
 #define LEAVE_MS 5000
-#define LONGEST_WAIT_MS 1000
+#define LONGEST_SLEEP_MS 1000
+#define BETWEEN_BIRTHS_MS 1000
 
 static struct node node = { .group = "plant", .name = "gateway" };
-static uint64_t host_time; /* of the last STATE that counts */
-static int is_subscribed, is_host_online, is_born, is_device_alive;
+static uint64_t host_time;  /* of the last STATE that counts */
+static int64_t next_births; /* not before */
+static int is_subscribed, is_host_online, is_device_alive;
+static int wants_births; /* they are due; no data until then */
+static int is_announced; /* an NBIRTH is out, and so an NDEATH is owed */
+static int is_born;      /* all births are out */
+static int was_born;     /* on this connection */
+static int must_break;   /* the connection has to end without a DISCONNECT */
 
-static void send_births(void) {
+/* What has no room in the outbox is tried again, from the NBIRTH on. */
+static void send_births(int64_t now) {
+    next_births = now + BETWEEN_BIRTHS_MS;
     read_node(&node.own);
     is_device_alive = read_device(&node.device);
-    is_born = send_nbirth(&node) && (!is_device_alive || send_dbirth(&node));
-    if (is_born) printf("born, bdSeq %u\n", node.bdseq);
+    if (!send_nbirth(&node)) return;
+    is_announced = 1;
+    if (is_device_alive && !send_dbirth(&node)) return;
+    is_born = was_born = 1;
+    wants_births = 0;
+    printf("born, bdSeq %u\n", node.bdseq);
 }
 
 static void send_what_changed(void) {
@@ -47,27 +60,38 @@ static void measure(void) {
     send_what_changed();
 }
 
+/* Without room for the NDEATH the connection just ends, and the server publishes the Will. */
+static void leave(void) {
+    int is_sent = !is_announced || send_ndeath(&node);
+    is_announced = is_born = wants_births = 0;
+    if (is_sent)
+        smq_disconnect(node.client, LEAVE_MS);
+    else
+        must_break = 1;
+}
+
 /* STATE is {"online": true, "timestamp": 1700000000000}. What is older than what is known does not count. */
 static void take_state(const smq_event *event) {
     smq_bytes online, timestamp;
-    char digits[24];
+    uint64_t time = 0;
     if (json_field(event->payload, "online", &online) != 1) return;
     if (json_field(event->payload, "timestamp", &timestamp) != 1) return;
-    snprintf(digits, sizeof digits, "%.*s", (int)timestamp.size, (const char *)timestamp.data);
-    uint64_t time = strtoull(digits, NULL, 10);
+    if (timestamp.size == 0 || timestamp.size > 15) return;
+    for (size_t index = 0; index < timestamp.size; index++) {
+        char digit = ((const char *)timestamp.data)[index];
+        if (digit < '0' || digit > '9') return;
+        time = time * 10 + (uint64_t)(digit - '0');
+    }
     if (time < host_time) return;
     host_time = time;
     is_host_online = online.size == 4 && memcmp(online.data, "true", 4) == 0;
-    if (is_host_online && is_subscribed && !is_born) send_births();
-    if (is_host_online || !is_born) return;
-    is_born = 0;
-    send_ndeath(&node);
-    smq_disconnect(node.client, LEAVE_MS);
+    if (is_host_online && is_subscribed && !is_announced) wants_births = 1;
+    if (!is_host_online && is_announced) leave();
+    if (!is_host_online) wants_births = 0;
 }
 
 static void take_command(const smq_event *event) {
     spb_Payload payload;
-    int wants_births = 0;
     if (!decode_payload(event->payload.data, event->payload.size, &payload)) {
         fprintf(stderr, "sparkplugd: a command cannot be read, or is too large\n");
         return;
@@ -75,14 +99,12 @@ static void take_command(const smq_event *event) {
     for (pb_size_t index = 0; index < payload.metrics_count; index++) {
         const spb_Metric *command = &payload.metrics[index];
         int is_rebirth_command = event->subscription == NODE_COMMAND && is_rebirth(command);
-        if (is_rebirth_command) wants_births = 1;
+        if (is_rebirth_command && is_announced) wants_births = 1, is_born = 0;
         if (is_rebirth_command || (event->subscription == DEVICE_COMMAND && write_device(&node.device, command)))
             continue;
         fprintf(stderr, "sparkplugd: a command is not for a metric that can be written, or of another type\n");
     }
-    if (!is_born) return;
-    if (wants_births) send_births();
-    send_what_changed();
+    if (is_born) send_what_changed();
 }
 
 static void take(const smq_event *event) {
@@ -91,29 +113,36 @@ static void take(const smq_event *event) {
     if (event->type == SMQ_EVENT_MESSAGE && event->subscription != HOST_STATE) take_command(event);
     if (event->type != SMQ_EVENT_COMPLETED || event->completed != SMQ_COMPLETED_SUBSCRIBE) return;
     is_subscribed = event->status == SMQ_OK;
-    if (!is_subscribed) print_why(stderr, node.client, event);
-    if (is_subscribed && (!node.host || is_host_online) && !is_born) send_births();
+    if (is_subscribed && (!node.host || is_host_online)) wants_births = 1;
+    if (is_subscribed) return;
+    print_why(stderr, node.client, event);
+    leave();
 }
 
-/* Runs until the connection ends. Returns how many milliseconds the next one has to wait. */
+/* Runs until the connection ends. Returns how many milliseconds the server gets before the next one. */
 static int32_t run_connection(uint32_t period_ms) {
     int64_t next_reading = 0;
     int is_leaving = 0;
     smq_event event = SMQ_EVENT_INIT;
-    is_born = is_subscribed = is_host_online = 0;
+    is_born = was_born = is_announced = wants_births = must_break = is_subscribed = is_host_online = 0;
     host_time = 0;
+    next_births = 0;
     for (;;) {
+        int64_t now = now_ms(), until = now + LONGEST_SLEEP_MS;
         if (stop && !is_leaving) {
             is_leaving = 1;
-            if (is_born) send_ndeath(&node);
-            if (smq_disconnect(node.client, LEAVE_MS) != SMQ_OK) return 0;
+            leave();
+            if (smq_client_state(node.client) == SMQ_STATE_DISCONNECTED) return 0;
         }
-        int64_t now = now_ms(), wait = next_reading - now;
-        if (wait <= 0) {
-            if (is_born && !is_leaving) measure();
-            next_reading = now + (wait = period_ms);
+        if (must_break) return 0;
+        if (wants_births && now >= next_births) send_births(now);
+        if (now >= next_reading) {
+            if (is_born) measure();
+            next_reading = now + period_ms;
         }
-        smq_wait(node.client, wait > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : (int32_t)wait);
+        if (wants_births && next_births < until) until = next_births;
+        if (next_reading < until) until = next_reading;
+        smq_wait(node.client, (int32_t)(until - now));
         while (smq_next_event(node.client, &event) == 1) {
             take(&event);
             if (event.type != SMQ_EVENT_DISCONNECTED) continue;
@@ -147,9 +176,9 @@ int main(int argc, char **argv) {
     read_bdseq(&node);
     while (!stop) {
         if (!begin_connection(&node, url)) return 2;
-        int32_t wait = run_connection(period_ms);
-        end_connection(&node);
-        if (!stop && wait > 0) poll(NULL, 0, wait); /* 0 or -1: at once */
+        int32_t retry_ms = run_connection(period_ms);
+        int wait = end_connection(&node, retry_ms, was_born);
+        if (!stop && wait > 0) poll(NULL, 0, wait);
     }
     free(node.memory);
     return 0;
