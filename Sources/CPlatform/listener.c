@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What a reader has not read takes memory of the kernel only as long as it lies there. */
@@ -63,16 +63,17 @@ static int lock_directory(const char *path) {
     const char *slash = strrchr(path, '/');
     if (slash != NULL) {
         size_t length = slash == path ? 1 : (size_t)(slash - path);
-        memcpy(directory, path, length);
+        for (size_t index = 0; index < length; index++) {
+            directory[index] = path[index];
+        }
         directory[length] = 0;
     }
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int turn = 0; fd >= 0 && turn < 100; turn++) {
-        struct timespec pause = { .tv_nsec = 10000000 };
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
             return fd;
         }
-        nanosleep(&pause, NULL);
+        poll(NULL, 0, 10);
     }
     if (fd >= 0) {
         close(fd);
