@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -239,6 +241,52 @@ def test_a_socket_in_use_is_left_alone(clients, readers, path):
     client = clients(url="mqtt://127.0.0.1:1", inspect=path)
     refused(path)
     client.until(readers(path).has(is_greeted))
+
+
+@pytest.mark.parametrize("is_stale", [False, True])
+def test_of_two_that_begin_at_once_one_has_it(path, is_stale):
+    """Two processes, each round at the same moment; the other one is told."""
+    shared = memoryview(mmap.mmap(-1, 16)).cast("I")
+    child = os.fork()
+    own, other = (1, 0) if child == 0 else (0, 1)
+    kept: list[smq.Client] = []
+
+    def meet() -> None:
+        shared[own] += 1
+        end = time.monotonic() + 60
+        while shared[other] < shared[own]:
+            assert time.monotonic() < end
+
+    def has_it(round: int) -> int:
+        try:
+            kept.append(smq.Client(url="mqtt://127.0.0.1:1", inspect=f"{path}{round}"))
+        except ValueError:
+            return 0
+        return 1
+
+    def play() -> list[int]:
+        counts = []
+        for round in range(250):
+            if is_stale and own == 0:
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stale:
+                    stale.bind(f"{path}{round}")
+            meet()
+            shared[2 + own] = has_it(round)
+            meet()
+            counts.append(shared[2] + shared[3])
+            meet()
+        return counts
+
+    if child == 0:
+        try:
+            play()
+        finally:
+            os._exit(0)
+    counts = play()
+    os.waitpid(child, 0)
+    for client in kept:
+        client.close()
+    assert counts == [1] * 250
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "link"])
