@@ -22,6 +22,7 @@ final class InspectView {
   /// The number of the selected packet; `nil`: always the newest.
   private var selected: Int?
   private var scrolled = 0
+  private var lastDetail: (number: Int, columns: Int, lines: [Line])?
   private var isDone = false
 
   init(_ feed: Feed, _ arguments: Arguments) throws(ExitError) {
@@ -251,7 +252,17 @@ final class InspectView {
     "\(System.time(84, seen.microseconds / 1_000_000)).\(decimal(seen.microseconds / 1000 % 1000, digits: 3))"
   }
 
+  /// A packet's lines do not change: they are made once for each width.
   private func detail(_ entry: PacketList.Entry) -> [Line] {
+    if let last = lastDetail, last.number == entry.number, last.columns == screen.columns {
+      return last.lines
+    }
+    let lines = lines(of: entry)
+    lastDetail = (entry.number, screen.columns, lines)
+    return lines
+  }
+
+  private func lines(of entry: PacketList.Entry) -> [Line] {
     var line = Line("\(entry.packet.name)", .bold)
     line.add(" \((entry.seen.isSent ? "sent" : "received") as StaticString) at \(Self.time(of: entry.seen))")
     var lines = [line]
