@@ -75,6 +75,7 @@ let package = Package(
     tests("CaptureTests", of: "Capture", "Capture", "Storage", "TestSupport"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests("STOMPWireTests", of: "STOMPWire", "STOMPWire", "Storage", "TestSupport"),
+    tests("STOMPClientTests", of: "STOMPClient", "STOMPClient", "Driver", "Storage"),
     tests("STOMPSessionTests", of: "STOMPSession", "STOMPSession", "STOMPWire", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),

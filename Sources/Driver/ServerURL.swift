@@ -36,7 +36,7 @@ public struct ServerURL: BitwiseCopyable {
   public static func schemeSize(of text: Span<UInt8>) throws(URLError) -> Int? {
     guard text.count <= maximumSize else { throw .tooLong }
     var end = 0
-    while end < text.count, isLetterOrDigit(text[end]) { end += 1 }
+    while end < text.count, isLetterOrDigit(text[end]) || text[end] == UInt8(ascii: "+") { end += 1 }
     guard end > 0, end + 1 < text.count, text[end] == colon, text[end + 1] == slash else { return nil }
     return end
   }
@@ -77,8 +77,6 @@ public struct ServerURL: BitwiseCopyable {
     var end = authority
     while end < text.count, text[end] != slash, text[end] != questionMark { end += 1 }
     guard end <= Self.maximumAuthoritySize else { throw .tooLong }
-    try parsePath(text, end, form)
-
     var hostStart = authority
     for index in authority..<end where text[index] == at {
       try parseUserInfo(text, authority..<index)
@@ -90,9 +88,11 @@ public struct ServerURL: BitwiseCopyable {
       while serverEnd < end, text[serverEnd] != comma { serverEnd += 1 }
       guard servers.count < HostPortList.maximum else { throw .malformed(at: hostStart) }
       try parseServer(text, hostStart..<serverEnd)
-      guard serverEnd < end else { return }
+      guard serverEnd < end else { break }
       hostStart = serverEnd + 1
     }
+    // What is wrong first is told first.
+    try parsePath(text, end, form)
   }
 
   @_optimize(size)
