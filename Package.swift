@@ -54,7 +54,7 @@ let package = Package(
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Platform", "Transports"),
-    module("STOMPClient", "Storage", "STOMPSession", "Platform", "Transports", "Driver"),
+    module("STOMPClient", "Storage", "STOMPSession", "STOMPWire", "Platform", "Transports", "Driver"),
     module(
       "MQTTClient", "Storage", "Journal", "Capture", "MQTTSession", "MQTTWire", "Platform", "Transports",
       "Driver"),

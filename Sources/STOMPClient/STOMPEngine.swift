@@ -1,6 +1,7 @@
 public import Driver
 import Platform
 public import STOMPSession
+import STOMPWire
 public import Storage
 import Transports
 

@@ -36,8 +36,12 @@ public struct ServerFrame: BitwiseCopyable {
   init() {}
 }
 
-struct KnownHeaders: OptionSet, BitwiseCopyable {
-  var rawValue: UInt16 = 0
+/// A set of them. No OptionSet: that can be made of an array, which would have to be allocated.
+struct KnownHeaders: BitwiseCopyable, Equatable {
+  private(set) var rawValue: UInt16 = 0
+
+  func contains(_ other: Self) -> Bool { rawValue & other.rawValue == other.rawValue }
+  mutating func insert(_ other: Self) { rawValue |= other.rawValue }
 
   static var destination: Self { Self(rawValue: 1) }
   static var messageID: Self { Self(rawValue: 2) }
@@ -56,14 +60,15 @@ struct KnownHeaders: OptionSet, BitwiseCopyable {
 extension ServerFrame {
   /// What a frame of this command has to have. Of 1.0, only what every server sends.
   func checkHeaders(_ version: STOMPVersion) throws(MalformedFrame) {
-    let needed: KnownHeaders
+    var needed = KnownHeaders.receiptID
     switch command {
     case .connected, .error: return
-    case .receipt: needed = .receiptID
+    case .receipt: break
     case .message:
-      needed =
-        version == .v10 ? [.destination, .messageID] : [.destination, .messageID, .subscription]
+      needed = .destination
+      needed.insert(.messageID)
+      if version != .v10 { needed.insert(.subscription) }
     }
-    guard known.isSuperset(of: needed) else { throw .missingHeader }
+    guard known.contains(needed) else { throw .missingHeader }
   }
 }
