@@ -18,6 +18,11 @@ int32_t tool_create(const void *path) {
     return fd < 0 ? -errno : fd;
 }
 
+int32_t tool_create_new(const void *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
 int32_t tool_rename(const void *old, const void *name) { return rename(old, name) < 0 ? errno : 0; }
 
 _Static_assert(TOOL_ELOOP == ELOOP, "tool.h has Linux's number");

@@ -109,7 +109,8 @@ public struct PacketTap: ~Copyable {
   mutating func serveReaders(
     of session: borrowing Session, at now: Instant
   ) -> InlineArray<4, Bool> {
-    for _ in 0..<InspectionSocket.readers {
+    // Behind those who are let in, one more turn turns the others away.
+    for _ in 0...InspectionSocket.readers {
       guard inspection.element.letIn(session.clientID, trace, at: now) else { break }
     }
     var asks = InlineArray<4, Bool>(repeating: false)

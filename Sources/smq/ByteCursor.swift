@@ -77,6 +77,9 @@ struct ByteCursor {
 
   // ---- As pcapng has them
 
+  /// A number of 32 bits that counts something; `nil`: nothing has so many, either.
+  mutating func little() -> Int? { little32().flatMap { Int(exactly: $0) } }
+
   mutating func little16() -> UInt16? { bytes(2).map { UInt16($0[1]) << 8 | UInt16($0[0]) } }
 
   mutating func little32() -> UInt32? {

@@ -77,7 +77,8 @@ struct CaptureReader {
     guard let type = cursor.little32() else { return nil }
     guard hasBegun || type == CaptureBlock.sectionHeader.rawValue else { throw .noCapture }
     guard let count = cursor.little32() else { return nil }
-    let size = Int(count)
+    // On a processor of 32 bits, not every one is a number.
+    guard let size = Int(exactly: count) else { throw .damaged(at: offset) }
     if type == CaptureBlock.sectionHeader.rawValue {
       guard let order = cursor.little32() else { return nil }
       guard order != 0x4D3C_2B1A else { throw .byteOrder }
@@ -128,12 +129,11 @@ struct CaptureReader {
   /// `nil`: it is none of MQTT.
   private func packet(_ body: ByteCursor) throws(Fault) -> SeenPacket? {
     var body = body
-    guard let interface = body.little32(), let high = body.little32(), let low = body.little32(),
-      let captured = body.little32(), let length = body.little32(), Int(interface) < interfaces.count,
-      high < Self.latest,
-      let data = body.bytes(Int(captured)), body.align()
+    guard let interface = body.little(), let high = body.little32(), let low = body.little32(),
+      let captured = body.little(), let length = body.little(), interface < interfaces.count,
+      high < Self.latest, let data = body.bytes(captured), body.align()
     else { throw .damaged(at: offset) }
-    guard interfaces[Int(interface)] else { return nil }
+    guard interfaces[interface] else { return nil }
     guard let tags = Self.tags(data) else { return nil }
     var comment: [UInt8] = []
     var isSent = false
@@ -142,14 +142,14 @@ struct CaptureReader {
       if code == 2 { isSent = value.first == 2 }
     }
     return SeenPacket(
-      client: Int(interface), microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)),
+      client: interface, microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)),
       isSent: isSent,
-      length: max(Int(length) - tags, 0), bytes: Array(data[tags...]), comment: comment)
+      length: max(length - tags, 0), bytes: Array(data[tags...]), comment: comment)
   }
 
   private func statistics(_ body: ByteCursor) throws(Fault) -> CaptureItem? {
     var body = body
-    guard let interface = body.little32(), body.skip(8), Int(interface) < interfaces.count else {
+    guard let interface = body.little(), body.skip(8), interface < interfaces.count else {
       throw .damaged(at: offset)
     }
     var lost: Int64 = 0
@@ -160,7 +160,7 @@ struct CaptureReader {
         lost = min(max(0, value.reversed().reduce(0) { $0 << 8 | Int64($1) }), ClientNumbers.most)
       }
     }
-    return .statistics(client: Int(interface), lost: lost, text: text)
+    return .statistics(client: interface, lost: lost, text: text)
   }
 
   /// How many bytes of tags are before a packet of MQTT; `nil`: it is none.

@@ -12,6 +12,9 @@ private final class Console {
   private var assembly = Assembly()
   private var isDone = false
   private var answers: UInt64 = 1
+  /// How many things that were accepted have not come to their end.
+  private var outstanding = 0
+  private var status: Int32 = 0
 
   /// What the user may say.
   private struct Verb {
@@ -42,7 +45,8 @@ private final class Console {
     self.arguments = arguments
     version = arguments.version ?? 4
     loop = try EventLoop(try receivingOptions(arguments, version), arguments)
-    loop.input = 0
+    // Somebody who types sees whether there is a connection. A script waits for it.
+    loop.input = isTerminal ? 0 : -1
   }
 
   func run() throws(ExitError) -> Int32 {
@@ -51,12 +55,29 @@ private final class Console {
       switch loop.next() {
       case .event(let event): took(event)
       case .input: read()
-      case .interrupted, .outputBroken, .time: isDone = true
+      case .interrupted, .outputBroken, .time:
+        isDone = true
+        outstanding = 0
       }
     }
+    finish()
     loop.disconnect(drain: 5000)
     try loop.output.finish()
-    return 0
+    return status
+  }
+
+  /// Nothing more is asked for: what was accepted comes to its end, or it is told that it did not.
+  private func finish() {
+    loop.input = -1
+    loop.deadline = System.milliseconds + 5000
+    while outstanding > 0 {
+      guard case .event(let event) = loop.next() else { break }
+      took(event)
+    }
+    loop.deadline = nil
+    guard outstanding > 0 else { return }
+    status = 1
+    tell("\(outstanding) commands came to no end")
   }
 
   // ---- What happens
@@ -68,10 +89,12 @@ private final class Console {
         "connected to \(brokerName(arguments)), \(event.sessionPresent ? "with the session" : "with a new session" as Text)"
       )
       let filters = arguments.topics.map { MQTT.Filter(filter: $0, qos: arguments.qos) }
-      if !filters.isEmpty { _ = loop.client.subscribe(filters, cookie: 0) }
+      if !filters.isEmpty { _ = report(loop.client.subscribe(filters, cookie: 0)) }
+      if !isDone { loop.input = 0 }
     case SMQ_EVENT_DISCONNECTED:
       let again: Text = event.retry >= 0 ? "; next attempt in \(event.retry) ms" : ""
       tell("disconnected: \(event.status == SMQ_OK ? "as asked for" : closeText(event))\(again)")
+      if !isTerminal && !loop.wasConnected { (isDone, status) = (true, 1) }
     case SMQ_EVENT_COMPLETED: completed(event)
     case SMQ_EVENT_MESSAGE:
       if let message = assembly.add(event) {
@@ -87,7 +110,9 @@ private final class Console {
   }
 
   private func completed(_ event: Event) {
+    outstanding -= 1
     if event.status != SMQ_OK {
+      status = 1
       tell("failed: \(closeText(event))")
     } else if !event.reasonCodes.isEmpty {
       for code in event.reasonCodes {
@@ -173,9 +198,9 @@ private final class Console {
     return true
   }
 
-  private func connect(_ words: ArraySlice<[UInt8]>) -> Bool { report(loop.client.connect()) }
+  private func connect(_ words: ArraySlice<[UInt8]>) -> Bool { refuse(loop.client.connect()) }
   private func disconnect(_ words: ArraySlice<[UInt8]>) -> Bool {
-    report(loop.client.disconnect(drain: 5000))
+    refuse(loop.client.disconnect(drain: 5000))
   }
 
   private func help(_ words: ArraySlice<[UInt8]>) -> Bool {
@@ -193,8 +218,13 @@ private final class Console {
     return true
   }
 
-  /// Always true: the command was used rightly.
+  /// Something was accepted that ends in an event, or it was refused. Always true: the command was used rightly.
   private func report(_ status: Int) -> Bool {
+    if status == SMQ_OK { outstanding += 1 }
+    return refuse(status)
+  }
+
+  private func refuse(_ status: Int) -> Bool {
     if status != SMQ_OK { loop.output.write(Text("not done: \(rejectText(status))\n").bytes) }
     return true
   }

@@ -125,7 +125,8 @@ struct DecodedPacket {
   }
 
   private mutating func readConnect(_ cursor: inout ByteCursor) -> Bool {
-    guard cursor.string() != nil, let version = cursor.byte(), let flags = cursor.byte(),
+    // The highest bit says that a bridge connects.
+    guard cursor.string() != nil, let version = cursor.byte().map({ $0 & 0x7F }), let flags = cursor.byte(),
       let keepAlive = cursor.big16(), version < 5 || readProperties(&cursor), let clientID = cursor.string()
     else { return false }
     var connect = Connect(version: version, flags: flags, keepAlive: keepAlive, clientID: clientID)

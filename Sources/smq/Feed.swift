@@ -13,6 +13,8 @@ class Feed {
   var end: Text? { nil }
   /// It ended where it should have gone on.
   var isCutShort: Bool { false }
+  /// It cannot bring anything, as far as is known.
+  var failure: ExitError? { nil }
   /// The first `read` has everything from before.
   var isLive: Bool { true }
   /// "demo", "demo and 2 more".
@@ -24,6 +26,8 @@ class Feed {
   var beginning: Int64 { .min }
   /// `nil`: they are not known.
   var numbers: ClientNumbers? { nil }
+  /// The version of MQTT of a client, if it says so itself; 0: it does not.
+  func version(of client: Int) -> UInt32 { 0 }
 
   /// Reads what is there.
   func read() throws(ExitError) -> [SeenPacket] { [] }
@@ -46,9 +50,7 @@ class Feed {
 
   final func decode(_ packet: SeenPacket) -> DecodedPacket {
     while versions.count <= packet.client { versions.append(0) }
-    let known =
-      versions[packet.client] != 0
-      ? versions[packet.client] : UInt32(truncatingIfNeeded: numbers?["protocol"] ?? 0)
+    let known = versions[packet.client] != 0 ? versions[packet.client] : version(of: packet.client)
     let decoded = DecodedPacket(packet.bytes, length: packet.length, version: known)
     if let connect = decoded.connect { versions[packet.client] = UInt32(connect.version) }
     return decoded
@@ -72,6 +74,9 @@ private final class SocketFeed: Feed {
   override var beginning: Int64 { since.seconds * 1_000_000 + Int64(since.nanoseconds) / 1000 }
   override var lost: Int64 { clients.reduce(0) { $0 + $1.lost } }
   override var numbers: ClientNumbers? { clients[0].numbers }
+  override func version(of client: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: clients[client].numbers["protocol"])
+  }
 
   override func read() throws(ExitError) -> [SeenPacket] {
     var packets: [SeenPacket] = []
@@ -165,6 +170,8 @@ private final class BrokerFeed: Feed {
   private let arguments: Arguments
   private let collected = CollectedPackets()
   private var last: Text = "connecting"
+  private var wasConnected = false
+  private var refusal: ExitError?
 
   init(_ arguments: Arguments) throws(ExitError) {
     _ = signals
@@ -184,6 +191,7 @@ private final class BrokerFeed: Feed {
   override var timeout: Int64 { client.nextTimeout }
   override var title: [UInt8] { brokerName(arguments).bytes }
   override var state: Text { last }
+  override var failure: ExitError? { refusal }
 
   override func read() throws(ExitError) -> [SeenPacket] {
     client.service()
@@ -191,9 +199,18 @@ private final class BrokerFeed: Feed {
       switch event.type {
       case SMQ_EVENT_CONNECTED:
         last = "connected"
+        wasConnected = true
         _ = client.subscribe(
           arguments.topics.map { MQTT.Filter(filter: $0, qos: arguments.qos) }, cookie: 1)
-      case SMQ_EVENT_DISCONNECTED: last = closeText(event)
+      case SMQ_EVENT_DISCONNECTED:
+        last = closeText(event)
+        if !wasConnected {
+          refusal = ExitError(
+            text: "cannot connect to \(brokerName(arguments)): \(last)",
+            status: exitStatus(event, wasConnected: false))
+        }
+      case SMQ_EVENT_COMPLETED where event.cookie == 1 && event.status != SMQ_OK:
+        refusal = ExitError(text: "the broker refuses the subscription: \(closeText(event))")
       default: break
       }
     }

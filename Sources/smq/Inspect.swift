@@ -1,5 +1,9 @@
 /// smq inspect: the packets of running clients, of a capture, or of topics of a broker.
 func inspect(_ arguments: Arguments) throws(ExitError) -> Int32 {
+  if arguments.once && arguments.operands.isEmpty {
+    throw usageError(
+      "--once is for a capture, and for what a running client has kept: a broker keeps nothing")
+  }
   let feed = try Feed.open(arguments)
   if arguments.once || arguments.json || !System.isTerminal(1) {
     try PacketPrinter(feed, arguments).run()
@@ -15,6 +19,7 @@ private final class PacketPrinter {
   private let arguments: Arguments
   private let output = Output()
   private var printed: Int64 = 0
+  private var lost: Int64 = 0
 
   init(_ feed: Feed, _ arguments: Arguments) {
     self.feed = feed
@@ -26,7 +31,9 @@ private final class PacketPrinter {
     var isDone = false
     while !isDone && System.caughtSignal == 0 && output.error == 0 {
       let packets = try feed.read()
+      if let failure = feed.failure { throw failure }
       for seen in packets where !isDone { isDone = print(seen) }
+      tellLost()
       output.flush()
       if feed.end != nil || arguments.once && feed.isLive { break }
       let left = end.map { $0 - System.milliseconds } ?? 1000
@@ -35,6 +42,23 @@ private final class PacketPrinter {
     }
     if feed.isCutShort, let end = feed.end { printError("smq inspect", end) }
     try output.finish()
+  }
+
+  /// Where packets are missing, as far as that is known.
+  private func tellLost() {
+    guard feed.lost > lost else { return }
+    let count = feed.lost - lost
+    lost = feed.lost
+    if arguments.json {
+      var json = JSONWriter(isPretty: arguments.pretty)
+      json.beginObject()
+      json.key("lost")
+      json.number(count)
+      json.endObject()
+      output.write(json.bytes + [10])
+    } else {
+      output.write(Text("\(grouped(count)) packets were lost: this program was too slow\n").bytes)
+    }
   }
 
   /// Returns whether that was the last one.

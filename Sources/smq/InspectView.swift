@@ -169,7 +169,7 @@ final class InspectView {
     let clients = (shown.map { $0.seen.client }.max() ?? 0) + 1
     for _ in 0..<clients { blocks.interface(name: feed.title) }
     for entry in shown.reversed() { blocks.packet(entry.seen) }
-    let descriptor = System.create(path)
+    let descriptor = System.createNew(path)
     var error = -descriptor
     if descriptor >= 0 {
       error = System.write(descriptor, blocks.bytes)

@@ -308,7 +308,7 @@ let options: [Option] = [
     "print a JSON object for each packet instead, without a terminal"),
   Option(
     .once, "", "--once", "", Commands.inspect,
-    "print what there is, without a terminal, and end: ~the trace of a client, or a capture"),
+    "print what there is, without a terminal, and end; ~that is the trace of a client, or a capture"),
   Option(
     .filter, "", "--filter", "WORDS", Commands.inspect,
     "show only these packets: names of packets, Topic Filters, sent or received; ~such as 'PUBLISH sent plant/#'. Key f changes it"

@@ -138,10 +138,10 @@ private final class Replayer {
     output.flush()
   }
 
-  /// As long as it took then, and not longer than the other side may take.
+  /// As long as it took then, whatever patience there is with the other side: a fault may need the silence before it.
   private func pause(_ milliseconds: Int64) {
     let scaled = arguments.speed == 0 ? 0 : milliseconds * 1000 / arguments.speed
-    let end = System.milliseconds + min(max(0, scaled), patience)
+    let end = System.milliseconds + max(0, scaled)
     while System.milliseconds < end, System.caughtSignal == 0 {
       var list = [System.Wait(descriptor: signals)]
       System.poll(&list, end - System.milliseconds)
@@ -193,7 +193,9 @@ private final class Replayer {
   }
 
   private func took(_ now: DecodedPacket, as then: DecodedPacket) {
-    if let old = then.identifier, let new = now.identifier { identifiers[Int(old)] = new }
+    // Those with which the other side begins something: acknowledgements have the identifiers of this side.
+    let begins = [3, 8, 10].contains(now.type)
+    if begins, let old = then.identifier, let new = now.identifier { identifiers[Int(old)] = new }
     tell("<", now)
   }
 

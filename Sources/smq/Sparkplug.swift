@@ -62,8 +62,27 @@ enum Sparkplug {
         pairs.append((.text(field.name.bytes), value))
       }
     }
+    if fields.contains(where: { $0.kind == .type }) { pairs = signed(pairs) }
     if !metrics.isEmpty { pairs.append((.text(ascii("metrics")), .array(metrics))) }
     return .map(pairs)
+  }
+
+  /// Negative numbers are those of their two's complement, in 32 or 64 bits (section 6.4.16).
+  private static func signed(_ pairs: [(key: Value, value: Value)]) -> [(key: Value, value: Value)] {
+    func isText(_ value: Value, _ text: StaticString) -> Bool {
+      if case .text(let bytes) = value { return bytes == text }
+      return false
+    }
+    guard let type = pairs.first(where: { isText($0.key, "datatype") })?.value else { return pairs }
+    let widths: [(StaticString, UInt64)] = [("Int8", 8), ("Int16", 16), ("Int32", 32), ("Int64", 64)]
+    guard let width = widths.first(where: { isText(type, $0.0) })?.1 else { return pairs }
+    return pairs.map { pair in
+      guard isText(pair.key, "int_value") || isText(pair.key, "long_value"),
+        case .unsigned(let bits) = pair.value
+      else { return pair }
+      let value = Int64(bitPattern: bits << (64 - width)) >> Int64(64 - width)
+      return (pair.key, value < 0 ? .negative(UInt64(bitPattern: ~value)) : .unsigned(UInt64(value)))
+    }
   }
 
   private enum Raw {

@@ -1,6 +1,18 @@
 /// smq stats: the numbers of running clients.
+///
+/// Where one of several does not answer, the others are told, and the exit status says so.
 func stats(_ arguments: Arguments) throws(ExitError) -> Int32 {
-  let clients = try inspectedClients(arguments.operands, timeout: (arguments.timeout ?? 5) * 1000)
+  var clients: [InspectedClient] = []
+  var failure: ExitError?
+  for path in arguments.operands {
+    do throws(ExitError) {
+      clients += try inspectedClients([path], timeout: (arguments.timeout ?? 5) * 1000)
+    } catch {
+      guard arguments.operands.count > 1 else { throw error }
+      printError("smq stats", error.text)
+      failure = error
+    }
+  }
   let output = Output()
   if arguments.prometheus {
     output.write(prometheus(clients, isForTerminal: output.isTerminal).bytes)
@@ -14,7 +26,7 @@ func stats(_ arguments: Arguments) throws(ExitError) -> Int32 {
     for client in clients { output.write(list(client).bytes) }
   }
   try output.finish()
-  return 0
+  return failure.map { $0.status } ?? 0
 }
 
 /// Connects to each, and waits until all have answered.
@@ -101,37 +113,46 @@ private let gauges: [StaticString] = [
 /// The text format of Prometheus, version 0.0.4: the samples of a metric stand together.
 private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Text {
   var text = Text()
-  let names = clients.first?.numbers.all.map { $0.name } ?? []
+  // Those of an older client may be fewer.
+  var names: [[UInt8]] = []
+  for client in clients {
+    for (name, _) in client.numbers.all where !names.contains(name) { names.append(name) }
+  }
   for name in names {
     let isGauge = gauges.contains { name == $0 }
     let metric: Text = isGauge ? "swiftmqtt_\(name)" : "swiftmqtt_\(name)_total"
     text += "# TYPE \(metric) \((isGauge ? "gauge" : "counter") as StaticString)\n"
     for client in clients {
       guard let value = client.numbers.all.first(where: { $0.name == name })?.value else { continue }
-      text += "\(metric){client_id=\"\(label(client.name, isForTerminal))\"} \(value)\n"
+      text += "\(metric){\(labels(client, isForTerminal))} \(value)\n"
     }
   }
   for name in ["latency", "round_trip"] as [StaticString] {
     let metric: Text = "swiftmqtt_\(name)_seconds"
     text += "# TYPE \(metric) histogram\n"
     for client in clients {
-      text += histogram(metric, label(client.name, isForTerminal), client.numbers.classes(of: name))
+      text += histogram(metric, labels(client, isForTerminal), client.numbers.classes(of: name))
     }
   }
   return text
 }
 
 /// Buckets count everything below their limit. The sum is not known, and left out.
-private func histogram(_ metric: Text, _ label: [UInt8], _ counts: [Int64]) -> Text {
+private func histogram(_ metric: Text, _ labels: Text, _ counts: [Int64]) -> Text {
   var text = Text()
   var sum: Int64 = 0
   for (index, count) in counts.enumerated() {
     sum += count
     let limit =
       index == 15 ? Text(ascii("+Inf")) : fraction(thousandths: Int64(1) << Int64(index), places: 3)
-    text += "\(metric)_bucket{client_id=\"\(label)\",le=\"\(limit)\"} \(sum)\n"
+    text += "\(metric)_bucket{\(labels),le=\"\(limit)\"} \(sum)\n"
   }
-  return text + "\(metric)_count{client_id=\"\(label)\"} \(sum)\n"
+  return text + "\(metric)_count{\(labels)} \(sum)\n"
+}
+
+/// Two clients may have one Client Identifier, at two servers, or none; each has a socket of its own.
+private func labels(_ client: InspectedClient, _ isForTerminal: Bool) -> Text {
+  "client_id=\"\(label(client.name, isForTerminal))\",socket=\"\(label(client.path, isForTerminal))\""
 }
 
 /// The value of a label, in which backslash, quotation mark and newline are escaped.

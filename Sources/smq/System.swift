@@ -78,6 +78,10 @@ enum System {
   static func open(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_open($0) } }
   /// Makes a file, or empties it; nobody else may read it. Returns a descriptor, or -errno.
   static func create(_ path: [UInt8]) -> Int32 { unsafe withTerminated(path) { unsafe tool_create($0) } }
+  /// The same, of a file that is not there yet, nor a link of this name.
+  static func createNew(_ path: [UInt8]) -> Int32 {
+    unsafe withTerminated(path) { unsafe tool_create_new($0) }
+  }
   /// 0 or an errno.
   static func rename(_ old: [UInt8], _ new: [UInt8]) -> Int32 {
     unsafe withTerminated(old) { old in unsafe withTerminated(new) { unsafe tool_rename(old, $0) } }

@@ -34,6 +34,7 @@ private final class TopView {
     let output = Output()
     while !isDone {
       try collect(until: System.milliseconds + interval)
+      if let failure = feed.failure { throw failure }
       endInterval()
       output.write(arguments.json ? json() + [10] : text())
       output.flush()
@@ -221,11 +222,14 @@ private final class TopView {
     var all = head(80)
     all += tree.shown(by: order, most: .max).map { line(of: tree.nodes[$0], 80, isSelected: false) }
     for line in all { bytes += line.plain + [10] }
+    if tree.others > 0 {
+      bytes += Text("\(grouped(tree.others)) messages are in topics that are too many to tell\n").bytes
+    }
     return bytes
   }
 
   private func json() -> [UInt8] {
-    var json = JSONWriter(isPretty: false)
+    var json = JSONWriter(isPretty: false, isForTerminal: System.isTerminal(1))
     json.beginObject()
     json.key("client_id")
     json.string(feed.title.isUTF8 ? feed.title : feed.title.escaped)
@@ -243,6 +247,8 @@ private final class TopView {
       }
       json.endObject()
     }
+    json.key("other_messages")
+    json.number(tree.others)
     json.key("topics")
     json.beginArray()
     for node in tree.shown(by: order, most: .max) { write(node, to: &json) }

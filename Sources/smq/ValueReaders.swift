@@ -151,8 +151,10 @@ private struct MessagePackReader {
     case 0xD0...0xD3: return signed(1 << Int(first - 0xD0))
     case 0xD4...0xD8: return extended(1 << UInt64(first - 0xD4))
     case 0xD9...0xDB: return sized(first - 0xD9).map { .text($0) }
-    case 0xDC, 0xDD: return number(first == 0xDC ? 2 : 4).flatMap { array(Int($0), depth) }
-    case 0xDE, 0xDF: return number(first == 0xDE ? 2 : 4).flatMap { map(Int($0), depth) }
+    case 0xDC, 0xDD:
+      return number(first == 0xDC ? 2 : 4).flatMap { Int(exactly: $0) }.flatMap { array($0, depth) }
+    case 0xDE, 0xDF:
+      return number(first == 0xDE ? 2 : 4).flatMap { Int(exactly: $0) }.flatMap { map($0, depth) }
     case 0xE0...: return .negative(UInt64(0xFF - first))
     default: return nil
     }
@@ -172,12 +174,14 @@ private struct MessagePackReader {
 
   /// Bytes whose number comes first, in 1, 2 or 4 bytes.
   private mutating func sized(_ power: UInt8) -> [UInt8]? {
-    number(1 << Int(power)).flatMap { cursor.bytes(Int($0)) }
+    number(1 << Int(power)).flatMap { Int(exactly: $0) }.flatMap { cursor.bytes($0) }
   }
 
   /// A type, and bytes.
   private mutating func extended(_ count: UInt64) -> Value? {
-    guard let type = cursor.byte(), let bytes = cursor.bytes(Int(count)) else { return nil }
+    guard let type = cursor.byte(), let count = Int(exactly: count), let bytes = cursor.bytes(count) else {
+      return nil
+    }
     return .tagged(UInt64(type), .bytes(bytes))
   }
 

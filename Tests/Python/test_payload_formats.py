@@ -123,11 +123,11 @@ def test_without_cbor2_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "cbor2", None)
     client = Client("mqtt://127.0.0.1")
     for content_type in ("application/cbor", "application/senml+cbor"):
-        with pytest.raises(ArgumentError, match=r"pip install swiftmqtt\[cbor\]"):
+        with pytest.raises(ArgumentError, match="pip install cbor2"):
             client.publish("a", [{"n": "a", "v": 1}], content_type=content_type)
     client.close()
     for adapter in (CBOR(), SenML(cbor=True)):
-        with pytest.raises(ArgumentError, match=r"pip install swiftmqtt\[cbor\]"):
+        with pytest.raises(ArgumentError, match="pip install cbor2"):
             adapter.decode(b"\x01")
     assert SenML().decode(SenML().encode(KINDS)) == KINDS
 

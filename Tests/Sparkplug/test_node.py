@@ -112,6 +112,27 @@ def test_who_is_refused_waits_longer_and_longer(program: Path, tmp_path: Path, a
     assert len(waits) == 4 and all(wait > shortest for wait, shortest in zip(waits, (-1, 0.24, 0.49, 0.99)))
 
 
+@pytest.mark.parametrize("url", ["{}", "mqtt://u:p@{}/"])
+def test_it_goes_to_the_server_where_its_host_is(program: Path, tmp_path: Path, url: str):
+    """tck-id-operational-behavior-primary-application-state-with-multiple-servers-walk"""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    with Mosquitto(tmp_path / "a", persistence="false") as first, Mosquitto(tmp_path / "b", persistence="false") as second:
+        state = '{"online":%s,"timestamp":1700000000000}'
+        first.publish("spBv1.0/STATE/scada", state % "false", "-r")
+        second.publish("spBv1.0/STATE/scada", state % "true", "-r")
+        places = ",".join(server.url.removeprefix("mqtt://") for server in (first, second))
+        node = Node(program, tmp_path / "c", url.format(places), "--host", "scada")
+        wait_for(lambda: node.births == 1, node.err.read_text)
+        # It changes its place, and the node follows.
+        first.publish("spBv1.0/STATE/scada", '{"online":true,"timestamp":1700000000001}', "-r")
+        second.publish("spBv1.0/STATE/scada", '{"online":false,"timestamp":1700000000001}', "-r")
+        wait_for(lambda: node.births == 2, node.err.read_text)
+        assert "New client connected" in first.log.read_text()
+        node.terminate()
+        assert node.wait(PATIENCE) == 0
+
+
 @pytest.mark.parametrize("arguments, said", [
     (["--group", "a/b"], "sparkplugd: --group takes 1 to 64 bytes without /, + and #\n"),
     (["--node", ""], "sparkplugd: --node takes 1 to 64 bytes without /, + and #\n"),

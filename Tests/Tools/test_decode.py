@@ -71,6 +71,27 @@ def test_what_is_printed_grows_with_what_was_received(broker: Mosquitto, payload
     assert json.loads(found) and len(found) < 2000
 
 
+@pytest.mark.parametrize("payload", [
+    *(bytes([first]) + b"\xff\xff\xff\xff" + b"x" * 3 for first in (0xC6, 0xC9, 0xDB, 0xDD, 0xDF)), b"\x9b" + b"\xff" * 8, b"\x5b" + b"\x7f" + b"\xff" * 7])
+def test_counts_that_no_payload_has(broker: Mosquitto, payload: bytes):
+    """On a processor of 32 bits they are no numbers of things, either."""
+    published(broker, "decode/count", payload)
+    assert json.loads(received(broker, "decode/count", "-F", "%j"))["payload_hex"] == payload.hex()
+
+
+@pytest.mark.parametrize("datatype, field, bits, value", [
+    (1, 10, 0xFB, -5), (2, 10, 0xFFFB, -5), (3, 10, 0xFFFFFFFB, -5), (4, 11, 2**64 - 5, -5), (4, 11, 5, 5), (7, 10, 0xFFFFFFFB, 0xFFFFFFFB)])
+def test_negative_numbers_of_sparkplug(broker: Mosquitto, datatype: int, field: int, bits: int, value: int):
+    number = b""
+    while bits > 127:
+        number += bytes([bits & 127 | 128])
+        bits >>= 7
+    metric = b"\x20" + bytes([datatype, field << 3]) + number + bytes([bits])
+    published(broker, "spBv1.0/g/NDATA/negative", b"\x12" + bytes([len(metric)]) + metric)
+    (found,) = json.loads(received(broker, "spBv1.0/g/NDATA/negative"))["metrics"]
+    assert found["int_value" if field == 10 else "long_value"] == value
+
+
 def test_deep_json_on_several_lines(broker: Mosquitto):
     payload = b"[" * 900 + b"{},{},{}" + b"]" * 900
     published(broker, "decode/deep", payload)
@@ -80,7 +101,7 @@ def test_deep_json_on_several_lines(broker: Mosquitto):
 def test_sparkplug(broker: Mosquitto):
     """A DDATA of examples-c/sparkplug."""
     published(broker, "spBv1.0/plant/DDATA/gateway/board", bytes.fromhex("08a6a4a5f6a134120f100218a6a4a5f6a1345880a0f0935b1802"))
-    found = json.loads(received(broker, "spBv1.0/#"))
+    found = json.loads(received(broker, "spBv1.0/plant/#"))
     assert found["seq"] == 2 and found["metrics"][0]["alias"] == 2 and found["metrics"][0]["long_value"] == 24469311488
 
 

@@ -194,6 +194,20 @@ def test_times_that_are_none(session: Path):
             assert result.returncode == 1 and b"the capture is damaged at byte " in result.stderr
 
 
+def test_lost_packets_are_told(session: Path):
+    capture = Capture().packet(True, CONNECT).lost(500).packet(False, CONNACK)
+    lines = smq("inspect", capture.write(session)).stdout.decode().splitlines()
+    assert len(lines) == 3 and "500 packets were lost: this program was too slow" in lines
+    assert {"lost": 500} in [json.loads(line) for line in smq("inspect", session, "--json").stdout.splitlines()]
+
+
+def test_a_bridge_connects(tmp_path: Path):
+    """The highest bit of its version says so."""
+    capture = Capture().packet(True, packet(1, b"\0\4MQTT\x84\2\0\x3c\0\6bridge"))
+    (line,) = smq("inspect", capture.write(tmp_path / "c"), "--json").stdout.splitlines()
+    assert json.loads(line)["client_id"] == "bridge" and "malformed" not in json.loads(line)
+
+
 def test_what_other_programs_write_is_passed_over(session: Path):
     capture = Capture()
     capture.interface("eth0", link=1)
@@ -259,8 +273,8 @@ def test_topics_of_a_broker(broker: Mosquitto):
     assert viewer.communicate()[0].decode().endswith("< PUBLISH q0 of/broker 1 bytes\n")
 
 
-def test_the_time_of_w():
-    result = smq("inspect", "-p", free_port(), "-t", "a", "-W", 1, "--json")
+def test_the_time_of_w(broker: Mosquitto):
+    result = smq("inspect", "-p", broker.port, "-t", "never/a", "--filter", "PUBLISH", "-W", 1, "--json")
     assert (result.returncode, result.stdout) == (27, b"")
 
 

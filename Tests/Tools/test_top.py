@@ -140,7 +140,7 @@ def test_stats_for_prometheus(daemon):  # noqa: F811
             assert current not in samples
             samples[current] = []
         else:
-            name, labels, value = re.fullmatch(r'(\w+)\{client_id="(daemon[01])"(?:,le="[^"]+")?\} (\d+)', line).groups()
+            name, labels, value = re.fullmatch(r'(\w+)\{client_id="(daemon[01])",socket="[^"]+"(?:,le="[^"]+")?\} (\d+)', line).groups()
             assert name == current or types[current] == "histogram" and re.fullmatch(current + "_(bucket|count)", name)
             samples[current].append((labels, int(value)))
     assert types["swiftmqtt_outbox_messages"] == "gauge" and samples["swiftmqtt_state"] == [("daemon0", 2), ("daemon1", 2)]
@@ -154,7 +154,7 @@ def test_a_label_that_has_to_be_escaped(broker: Mosquitto, tmp_path: Path):
     process = start("sub", "-p", broker.port, "-t", "a", "-i", 'quo"te\\', "--inspect", path)
     try:
         wait_for(lambda: smq("stats", path).returncode == 0)
-        assert b'swiftmqtt_state{client_id="quo\\"te\\\\"}' in smq("stats", path, "--prometheus").stdout
+        assert b'swiftmqtt_state{client_id="quo\\"te\\\\",' in smq("stats", path, "--prometheus").stdout
     finally:
         process.kill()
         process.communicate()
@@ -213,6 +213,23 @@ def test_numbers_that_no_client_has(tmp_path: Path, numbers: str, command: list[
         thread.start()
         result = smq(command[0], tmp_path / "s", *command[1:], "-W", 5)
         assert result.returncode in (0, 1) and b"\x1b" not in result.stdout and b"\xff" not in result.stdout, result
+
+
+def test_one_of_several_does_not_run(daemon, tmp_path: Path):  # noqa: F811
+    """The others are told."""
+    path = daemon()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stale:
+        stale.bind(str(tmp_path / "stale"))
+    result = smq("stats", tmp_path / "stale", path, path, "--prometheus")
+    assert result.returncode == 1 and b"stale: Connection refused" in result.stderr
+    samples = [line.partition(b"} ")[0] for line in result.stdout.splitlines() if line.startswith(b"swiftmqtt_state")]
+    assert len(samples) == 2 and all(f'socket="{path}"'.encode() in sample for sample in samples)
+
+
+@pytest.mark.parametrize("command", [["top", "--once"], ["inspect"]])
+def test_a_broker_that_is_not_there(command: list[str]):
+    result = smq(*command, "-p", free_port(), "-t", "#")
+    assert result.returncode == 1 and b"cannot connect to localhost port" in result.stderr and b"Connection refused" in result.stderr
 
 
 def test_a_stream_socket(tmp_path: Path):
@@ -319,6 +336,23 @@ def test_captures_that_cannot_be_played(tmp_path: Path, capture: Capture, said: 
     assert result.returncode == 1 and said in result.stderr
 
 
+def test_each_side_has_its_own_identifiers(tmp_path: Path):
+    """A PUBACK of the other side says nothing of its PUBLISH with the same Packet Identifier."""
+    publish = [packet(3, b"\0\1a" + bytes([0, 1]) + text, 2) for text in (b"theirs", b"ours")]
+    capture = Capture().packet(True, CONNECT).packet(False, CONNACK).packet(False, publish[0]).packet(True, publish[1])
+    capture.packet(False, packet(4, b"\0\1")).packet(True, packet(4, b"\0\1"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = start("replay", capture.write(tmp_path / "c"), "-h", "127.0.0.1", "-p", listener.getsockname()[1], "--speed", 0)
+        peer, _ = listener.accept()
+        with peer:
+            assert peer.recv(100) == CONNECT
+            peer.sendall(CONNACK + packet(3, b"\0\1a\0\x09theirs", 2))
+            assert peer.recv(100) == publish[1]
+            peer.sendall(packet(4, b"\0\1"))
+            assert peer.recv(100) == packet(4, b"\0\x09")
+    assert process.wait(30) == 0
+
+
 def test_nobody_listens(tmp_path: Path):
     result = smq("replay", Capture().packet(True, CONNECT).write(tmp_path / "c"), "-p", free_port(), "-h", "127.0.0.1")
     assert result.returncode == 1 and b"Connection refused" in result.stderr
@@ -366,6 +400,15 @@ def test_console(console):
     assert process.stdout.readline().startswith(b"not done: ")
     say(process, "quit")
     assert process.wait(20) == 0
+
+
+def test_console_reads_a_script_when_it_is_connected(broker: Mosquitto):
+    """Nothing of it is lost, however early it is there."""
+    result = smq("console", "-p", broker.port, "-q", 1, stdin=b"pub script/a early\nsub script/a\nretain script/a kept")
+    assert result.returncode == 0 and result.stdout.count(b"delivered\n") == 2 and b"subscribed with QoS 1\n" in result.stdout
+    assert smq("sub", "-p", broker.port, "-t", "script/a", "-C", 1).stdout == b"kept\n"
+    result = smq("console", "-p", free_port(), stdin=b"pub script/a early\n")
+    assert result.returncode == 1 and b"disconnected: Connection refused" in result.stdout
 
 
 def test_console_to_the_end_of_input(console, broker: Mosquitto):

@@ -41,8 +41,36 @@ static inline void write_next_bdseq(const struct node *node) {
         fprintf(stderr, "sparkplugd: %s: %s\n", node->bdseq_file, strerror(errno));
 }
 
+/* The hosts of a URL, between the login and the path, as an offset and a size. */
+static inline size_t hosts_of(const char *url, size_t *size) {
+    const char *start = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    size_t length = strcspn(start, "/");
+    const char *login = memchr(start, '@', length);
+    if (login) length -= (size_t)(login + 1 - start), start = login + 1;
+    *size = length;
+    return (size_t)(start - url);
+}
+
+static inline unsigned count_servers(const char *url) {
+    size_t size, start = hosts_of(url, &size);
+    unsigned count = 1;
+    for (size_t index = 0; index < size; index++) count += url[start + index] == ',';
+    return count;
+}
+
+/* The URL with its hosts turned, so that the one with this number comes first: a client begins with the first. */
+static inline void turn_servers(const char *url, unsigned first, char turned[1025]) {
+    size_t size, start = hosts_of(url, &size), place = start;
+    for (; first > 0; first--) place += strcspn(url + place, ",") + 1;
+    size_t rest = start + size - place;
+    snprintf(turned, 1025, "%.*s%.*s%s%.*s%s", (int)start, url, (int)rest, url + place, place > start ? "," : "",
+             place > start ? (int)(place - start - 1) : 0, url + start, url + start + size);
+}
+
 /* Begins a new session, and so a clean one (section 3.5). Returns false, and says why, if the options are wrong. */
 static inline int begin_connection(struct node *node, const char *url) {
+    char turned[1025];
+    turn_servers(url, node->server, turned);
     uint8_t bytes[PAYLOAD_SIZE];
     node_topic topic;
     spb_Payload payload = death(node);
@@ -51,7 +79,7 @@ static inline int begin_connection(struct node *node, const char *url) {
     will.payload = (smq_bytes){ bytes, encode_payload(&payload, bytes) };
     will.qos = 1;
     smq_options options = SMQ_OPTIONS_INIT;
-    options.url = smq_string(url);
+    options.url = smq_string(turned);
     options.will = &will;
     options.handlers = SUBSCRIPTIONS;
     options.handler_bytes = SUBSCRIPTIONS * sizeof topic;

@@ -15,6 +15,8 @@ struct node {
     const char *bdseq_file; /* keeps bdSeq; NULL: nothing does */
     unsigned bdseq;         /* of this connection: 0 to 255 */
     unsigned seq;           /* of the next message: 0 to 255 */
+    unsigned server;        /* of the URL: with which the next connection begins */
+    unsigned servers;       /* how many the URL has */
     int wait_ms;            /* before the next connection, if this one comes to no birth */
     struct metrics own, device;
     smq_client *client;

@@ -32,6 +32,7 @@ static int wants_births; /* they are due; no data until then */
 static int is_announced; /* an NBIRTH is out, and so an NDEATH is owed */
 static int is_born;      /* all births are out */
 static int was_born;     /* on this connection */
+static int walks;        /* the next connection begins with the next server */
 static int must_break;   /* the connection has to end without a DISCONNECT */
 
 /* What has no room in the outbox is tried again, from the NBIRTH on. */
@@ -86,8 +87,10 @@ static void take_state(const smq_event *event) {
     host_time = time;
     is_host_online = online.size == 4 && memcmp(online.data, "true", 4) == 0;
     if (is_host_online && is_subscribed && !is_announced) wants_births = 1;
-    if (!is_host_online && is_announced) leave();
-    if (!is_host_online) wants_births = 0;
+    if (is_host_online) return;
+    wants_births = 0;
+    /* Where there are several servers, the host may be at another one ("multiple-servers-walk"). */
+    if (is_announced || node.servers > 1) walks = 1, leave();
 }
 
 static void take_command(const smq_event *event) {
@@ -124,7 +127,7 @@ static int32_t run_connection(uint32_t period_ms) {
     int64_t next_reading = 0;
     int is_leaving = 0;
     smq_event event = SMQ_EVENT_INIT;
-    is_born = was_born = is_announced = wants_births = must_break = is_subscribed = is_host_online = 0;
+    walks = is_born = was_born = is_announced = wants_births = must_break = is_subscribed = is_host_online = 0;
     host_time = 0;
     next_births = 0;
     for (;;) {
@@ -147,7 +150,9 @@ static int32_t run_connection(uint32_t period_ms) {
             take(&event);
             if (event.type != SMQ_EVENT_DISCONNECTED) continue;
             if (event.status != SMQ_OK) print_why(stderr, node.client, &event);
-            if (is_leaving || was_connect_sent(event.stage)) return event.retry_ms;
+            if (!is_leaving && !was_connect_sent(event.stage)) continue;
+            node.server = (node.server + event.server + (walks ? 1 : 0)) % node.servers;
+            return event.retry_ms;
         }
     }
 }
@@ -174,6 +179,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     board_init(&node.own, &node.device);
     read_bdseq(&node);
+    node.servers = count_servers(url);
     while (!stop) {
         if (!begin_connection(&node, url)) return 2;
         int32_t retry_ms = run_connection(period_ms);

@@ -152,7 +152,7 @@ class Protobuf(Adapter):
 
 class CBOR(Adapter):
     """Whatever cbor2 encodes (RFC 8949), for a message whose content type asks for it: ``publish(topic, value,
-    content_type="application/cbor")``. Needs cbor2: ``pip install swiftmqtt[cbor]``."""
+    content_type="application/cbor")``. Needs cbor2: ``pip install cbor2``."""
 
     content_types = ("application/cbor",)
 
@@ -187,7 +187,7 @@ class CBOR(Adapter):
             return importlib.import_module("cbor2")
         except ImportError:
             raise ArgumentError(
-                Status.NOT_SUPPORTED, "CBOR needs cbor2, which is not installed: pip install swiftmqtt[cbor]"
+                Status.NOT_SUPPORTED, "CBOR needs cbor2, which is not installed: pip install cbor2"
             ) from None
 
 

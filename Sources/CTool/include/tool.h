@@ -65,6 +65,7 @@ int32_t tool_open(const void *path);
 
 /* Opens a file for writing, and makes it, with mode 0600, or empties it. Returns a descriptor, or -errno. */
 int32_t tool_create(const void *path);
+int32_t tool_create_new(const void *path);
 
 /* Returns 0 or an errno. */
 int32_t tool_rename(const void *old, const void *name);
