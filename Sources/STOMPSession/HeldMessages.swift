@@ -41,13 +41,14 @@ struct HeldMessages: ~Copyable {
       Entry(
         subscription: UInt16(truncatingIfNeeded: subscription), size: UInt16(truncatingIfNeeded: text.count),
         isCumulative: isCumulative))
-    return UInt64(connection) << 32 | UInt64(number)
+    return Counter(low: number, high: connection).uint64
   }
 
   /// The slot of a message that waits; `nil`: there is no such one, or no longer.
   func slot(of token: UInt64) -> Int? {
-    guard UInt32(truncatingIfNeeded: token >> 32) == connection else { return nil }
-    let index = Int(truncatingIfNeeded: UInt32(truncatingIfNeeded: token) &- firstNumber)
+    let halves = Counter(value: token)
+    guard halves.high == connection else { return nil }
+    let index = Int(truncatingIfNeeded: halves.low &- firstNumber)
     guard index >= 0, index < entries.count, !entries[at: index].isDone else { return nil }
     return entries.slot(at: index)
   }

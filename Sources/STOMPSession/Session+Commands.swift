@@ -33,9 +33,9 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     output.begin(.send)
     output.header("destination", destination)
     if contentType.count > 0 { output.header("content-type", contentType) }
-    if !omitsLength { output.header("content-length", UInt64(body.count)) }
-    if transaction != 0 { output.header("transaction", UInt64(transaction)) }
-    if wantsReceipt { output.header("receipt", UInt64(number)) }
+    if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
+    if transaction != 0 { output.header("transaction", UInt32(transaction)) }
+    if wantsReceipt { output.header("receipt", number) }
     var list = HeaderList(headers)
     while let pair = list.next() {
       output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
@@ -105,10 +105,10 @@ extension STOMPSession {
     _ slot: Int
   ) {
     output.begin(.subscribe)
-    output.header("id", UInt64(slot))
+    output.header("id", UInt32(truncatingIfNeeded: slot))
     output.header("destination", destination)
     output.header("ack", mode.name)
-    output.header("receipt", letter: Receipt.subscriptionLetter, UInt64(slot))
+    output.header("receipt", letter: Receipt.subscriptionLetter, UInt32(truncatingIfNeeded: slot))
     var list = HeaderList(headers)
     while let pair = list.next() {
       output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
@@ -136,8 +136,8 @@ extension STOMPSession {
     to output: inout Output, _ slot: Int
   ) {
     output.begin(.unsubscribe)
-    output.header("id", UInt64(slot))
-    output.header("receipt", letter: Receipt.subscriptionLetter, UInt64(slot))
+    output.header("id", UInt32(truncatingIfNeeded: slot))
+    output.header("receipt", letter: Receipt.subscriptionLetter, UInt32(truncatingIfNeeded: slot))
     output.end()
   }
 
@@ -201,8 +201,8 @@ extension STOMPSession {
     output.begin(isAccepted ? .ack : .nack)
     // As it came, with its escapes.
     output.header(version.hasAckHeader ? "id" : "message-id", verbatim: held.text(slot))
-    if version == .v11 { output.header("subscription", UInt64(held.subscription(slot))) }
-    if transaction != 0 { output.header("transaction", UInt64(transaction)) }
+    if version == .v11 { output.header("subscription", UInt32(truncatingIfNeeded: held.subscription(slot))) }
+    if transaction != 0 { output.header("transaction", UInt32(transaction)) }
     output.end()
   }
 
@@ -263,8 +263,8 @@ extension STOMPSession {
     to output: inout Output, _ command: ClientCommand, _ transaction: UInt16, _ receipt: UInt32?
   ) {
     output.begin(command)
-    output.header("transaction", UInt64(transaction))
-    if let receipt { output.header("receipt", UInt64(receipt)) }
+    output.header("transaction", UInt32(transaction))
+    if let receipt { output.header("receipt", receipt) }
     output.end()
   }
 

@@ -36,12 +36,12 @@ public protocol FrameOutput: ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, verbatim value: Span<UInt8>)
   @_lifetime(self: copy self)
-  mutating func header(_ name: StaticString, _ value: UInt64)
+  mutating func header(_ name: StaticString, _ value: UInt32)
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: StaticString)
   /// A letter and a number.
   @_lifetime(self: copy self)
-  mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt64)
+  mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt32)
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: HeartBeat)
   @_lifetime(self: copy self)
@@ -82,15 +82,15 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
     count &+= name.utf8CodeUnitCount &+ value.count &+ 2
   }
 
-  public mutating func header(_ name: StaticString, _ value: UInt64) {
-    count &+= name.utf8CodeUnitCount &+ Decimal.size(Counter(value: value)) &+ 2
+  public mutating func header(_ name: StaticString, _ value: UInt32) {
+    count &+= name.utf8CodeUnitCount &+ Decimal.size(value) &+ 2
   }
 
   public mutating func header(_ name: StaticString, _ value: StaticString) {
     count &+= name.utf8CodeUnitCount &+ value.utf8CodeUnitCount &+ 2
   }
 
-  public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt64) {
+  public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt32) {
     header(name, number)
     count &+= 1
   }
@@ -155,10 +155,10 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
-  public mutating func header(_ name: StaticString, _ value: UInt64) {
+  public mutating func header(_ name: StaticString, _ value: UInt32) {
     put(name)
     put(colon)
-    put(Counter(value: value))
+    put(Counter(value))
     put(lineFeed)
   }
 
@@ -171,11 +171,11 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
-  public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt64) {
+  public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt32) {
     put(name)
     put(colon)
     put(letter)
-    put(Counter(value: number))
+    put(Counter(number))
     put(lineFeed)
   }
 

@@ -10,7 +10,7 @@ private func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
 ) {
   output.begin(command)
   for (name, value) in headers { output.header(Array(name.utf8).span, Array(value.utf8).span) }
-  output.header("content-length", UInt64(body.utf8.count))
+  output.header("content-length", UInt32(body.utf8.count))
   output.body(Array(body.utf8).span)
 }
 
