@@ -14,6 +14,8 @@ final class CaptureFile {
   private var pending = Blocks()
   /// Of each client, its name.
   private var clients: [[UInt8]] = []
+  /// Of each client, its last CONNECT: each file has it, because it says which version of MQTT the others are of.
+  private var connects: [(packet: CapturedPacket, data: [UInt8])?] = []
   private var connection: UInt32 = 0
   /// The errno of a write that failed; nothing is written after it.
   private(set) var error: Int32 = 0
@@ -40,6 +42,7 @@ final class CaptureFile {
 
   func add(client name: [UInt8]) -> UInt32 {
     clients.append(name)
+    connects.append(nil)
     pending.interface(name: name)
     return UInt32(clients.count - 1)
   }
@@ -49,16 +52,16 @@ final class CaptureFile {
     if packet.type == 1 { connection &+= 1 }
     let wall = System.wall
     let time = UInt64(wall.seconds) * 1_000_000 + UInt64(wall.nanoseconds) / 1000
-    pending.packet(
-      CapturedPacket(
-        interface: client,
-        time: CaptureTime(
-          high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
-        isSent: packet.isSent, connection: connection, length: packet.length,
-        outbox: CapturedPacket.Outbox(
-          messages: UInt32(truncatingIfNeeded: packet.outboxMessages),
-          inFlight: UInt32(truncatingIfNeeded: packet.inFlight))),
-      packet.data)
+    let captured = CapturedPacket(
+      interface: client,
+      time: CaptureTime(
+        high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
+      isSent: packet.isSent, connection: connection, length: packet.length,
+      outbox: CapturedPacket.Outbox(
+        messages: UInt32(truncatingIfNeeded: packet.outboxMessages),
+        inFlight: UInt32(truncatingIfNeeded: packet.inFlight)))
+    if packet.type == 1 { connects[Int(client)] = (captured, packet.data) }
+    pending.packet(captured, packet.data)
     if pending.bytes.count >= 65_536 { flush() }
   }
 
@@ -94,6 +97,7 @@ final class CaptureFile {
     System.close(descriptor)
     descriptor = next
     begin()
+    for case let (packet, data)? in connects { pending.packet(packet, data) }
   }
 
   private static func refused(_ path: [UInt8], _ error: Int32) -> ExitError {

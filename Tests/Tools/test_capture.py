@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import subprocess
@@ -113,6 +114,19 @@ def test_a_size(broker: Mosquitto, tmp_path: Path):
     numbers = [int(bytes.fromhex(text).split()[1]) if " " not in text else int(text.split()[1]) for kind, text in both if kind == "3"]
     assert numbers == list(range(numbers[0], 1000))
     assert old.stat().st_size + capture.stat().st_size < 40_000 + 2 * 66_000  # what one turn of the loop writes at most
+
+
+def test_each_of_two_files_says_which_version_it_is_of(broker: Mosquitto, tmp_path: Path):
+    """The CONNECT is in the older one; without it nobody reads packets of 5.0."""
+    capture = tmp_path / "turning.pcapng"
+    lines = b"".join(b"%0200d\n" % number for number in range(2000))
+    options = ["-V", 5, "-D", "publish", "content-type", "text/plain", "-l", "-q", 1, "--capture", capture, "--capture-size", 8192]
+    assert smq("pub", *broker.address, "-t", "a", *options, stdin=lines).returncode == 0
+    for path in (capture, tmp_path / "turning.pcapng.1"):
+        found = [json.loads(line) for line in smq("inspect", path, "--json").stdout.splitlines()]
+        assert found[0]["packet"] == "CONNECT" and [one for one in found if one.get("malformed")] == []
+        published = [one for one in found if one["packet"] == "PUBLISH"]
+        assert all(one["payload_bytes"] == 200 and one["properties"] == {"content-type": "text/plain"} for one in published)
 
 
 def test_a_pipe(broker: Mosquitto, tmp_path: Path):
