@@ -219,7 +219,9 @@ final class Arguments {
     let isShort = word.begins(with: "-") && !word.begins(with: "--")
     let name = word.prefix(isShort ? 2 : word.count).prefix { !ascii("=:@/").contains($0) }
     let points: StaticString = name.count < word.count ? "..." : ""
-    return usageError("unknown option \"\(Array(name).printable)\(points)\"")
+    let isOption = word.begins(with: "-") || command.set & Commands.online == 0
+    let hint: StaticString = isOption ? "" : ": -L or -h names the broker"
+    return usageError("unknown option \"\(Array(name).printable)\(points)\"\(hint)")
   }
 
   /// Checks that need more than one option.
