@@ -207,9 +207,6 @@ public struct BlockWriter: ~Copyable, ~Escapable {
 
   @_lifetime(self: copy self)
   private mutating func put(decimal value: UInt32) {
-    let size = Decimal.size(value)
-    var room = target._mutatingExtracting(count..<count &+ size)
-    Decimal.write(value, into: &room)
-    count &+= size
+    Decimal.append(Counter(value), to: &target, &count)
   }
 }

@@ -48,14 +48,7 @@ public struct NumberLines: ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
-  @inline(never)
-  @_optimize(size)
-  private mutating func put(_ value: Counter) {
-    let digits = Decimal.size(value)
-    var room = target._mutatingExtracting(count..<count &+ digits)
-    Decimal.write(value, into: &room)
-    count &+= digits
-  }
+  private mutating func put(_ value: Counter) { Decimal.append(value, to: &target, &count) }
 
   @_lifetime(self: copy self)
   private mutating func put(_ byte: UInt8) {

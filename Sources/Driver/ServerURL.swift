@@ -214,6 +214,35 @@ public struct ServerURL: BitwiseCopyable {
   }
 }
 
+/// What a scheme says of what follows it.
+public protocol URLScheme: BitwiseCopyable {
+  /// The scheme of a URL, which has `size` bytes; `nil`: it is none of this protocol.
+  init?(_ text: Span<UInt8>, size: Int)
+  var form: URLForm { get }
+}
+
+/// A URL of one or several servers, or their names and ports alone.
+public struct SchemedURL<Scheme: URLScheme>: BitwiseCopyable {
+  /// `nil`: there is none, and other options say what carries the protocol.
+  public let scheme: Scheme?
+  public let url: ServerURL
+
+  @inline(never)
+  @_optimize(size)
+  public init(parsing text: Span<UInt8>) throws(URLError) {
+    let size = try ServerURL.schemeSize(of: text)
+    scheme = size.flatMap { Scheme(text, size: $0) }
+    if let size, scheme == nil {
+      // One slash makes no scheme.
+      _ = try ServerURL.authorityStart(in: text, schemeSize: size)
+      throw .unknownScheme
+    }
+    let form = scheme?.form ?? .servers
+    url = try ServerURL(parsing: text, schemeSize: size, form: form)
+    guard form == .serversAndPath || text.count <= ServerURL.maximumAuthoritySize else { throw .tooLong }
+  }
+}
+
 // The characters of RFC 3986, as far as they matter here.
 
 private var comma: UInt8 { UInt8(ascii: ",") }

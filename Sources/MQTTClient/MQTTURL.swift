@@ -9,7 +9,7 @@ public enum MQTTScheme: UInt8, BitwiseCopyable, Sendable {
   public var isSecure: Bool { self == .mqtts || self == .wss }
   public var isWebSocket: Bool { self == .ws || self == .wss }
 
-  init?(_ text: Span<UInt8>, size: Int) {
+  public init?(_ text: Span<UInt8>, size: Int) {
     if ServerURL.hasScheme("mqtt", text, size: size) {
       self = .mqtt
     } else if ServerURL.hasScheme("mqtts", text, size: size) {
@@ -26,29 +26,20 @@ public enum MQTTScheme: UInt8, BitwiseCopyable, Sendable {
   }
 }
 
-/// The URL of a server, or of several, or their names and ports alone.
-public struct MQTTURL: BitwiseCopyable {
-  /// `nil`: there is none, and other options say what carries MQTT.
-  public let scheme: MQTTScheme?
-  public let url: ServerURL
+extension MQTTScheme: URLScheme {
+  public var form: URLForm { self == .unix ? .file : isWebSocket ? .serversAndPath : .servers }
+}
 
+public typealias MQTTURL = SchemedURL<MQTTScheme>
+
+extension MQTTURL {
   @_optimize(size)
-  public init(parsing text: Span<UInt8>) throws(OptionsError) {
+  public init(checking text: Span<UInt8>) throws(OptionsError) {
     do throws(URLError) {
-      let size = try ServerURL.schemeSize(of: text)
-      scheme = size.flatMap { MQTTScheme(text, size: $0) }
-      if let size, scheme == nil {
-        // One slash makes no scheme.
-        _ = try ServerURL.authorityStart(in: text, schemeSize: size)
-        throw .unknownScheme
-      }
-      url = try ServerURL(
-        parsing: text, schemeSize: size,
-        form: scheme == .unix ? .file : scheme?.isWebSocket == true ? .serversAndPath : .servers)
+      try self.init(parsing: text)
     } catch {
       throw OptionsError(error)
     }
-    guard scheme?.isWebSocket == true || text.count <= ServerURL.maximumAuthoritySize else { throw .option }
   }
 }
 

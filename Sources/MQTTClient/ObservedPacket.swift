@@ -53,7 +53,7 @@ public struct ObservedPacket: ~Copyable, ~Escapable {
     length = bytes.count
     front = bytes
     payload = Span()
-    secrets = .none
+    secrets = Secrets(inNoPacket: bytes)
   }
 
   /// What a trace has kept; its secrets are covered.

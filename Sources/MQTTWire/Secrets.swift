@@ -39,6 +39,16 @@ public struct Secrets: BitwiseCopyable, Equatable {
     }
   }
 
+  /// Those of bytes that begin no packet, as their fixed header is wrong: of one that may have some, all that follows.
+  @_optimize(size)
+  public init(inNoPacket bytes: Span<UInt8>) {
+    guard bytes.count > 1 else { return }
+    switch ControlPacketType(rawValue: bytes[0] >> 4) {
+    case .connect, .connack, .auth: first = ByteRange(offset: 1, count: bytes.count &- 1)
+    default: break
+    }
+  }
+
   // MARK: Helpers
 
   @_optimize(size)

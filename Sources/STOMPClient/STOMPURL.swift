@@ -20,7 +20,7 @@ public enum STOMPScheme: UInt8, BitwiseCopyable, Sendable {
   }
 
   /// `stomp+ssl` is how ActiveMQ writes it.
-  init?(_ text: Span<UInt8>, size: Int) {
+  public init?(_ text: Span<UInt8>, size: Int) {
     let names: InlineArray<9, (name: StaticString, scheme: STOMPScheme)> = [
       ("stomp", .stomp), ("stomps", .stomps), ("stomp+ssl", .stomps), ("stomp+tls", .stomps), ("ws", .ws),
       ("stomp+ws", .ws), ("wss", .wss), ("stomp+wss", .wss), ("unix", .unix),
@@ -33,25 +33,9 @@ public enum STOMPScheme: UInt8, BitwiseCopyable, Sendable {
   }
 }
 
-/// The URL of a server, or of several, or their names and ports alone.
-public struct STOMPURL: BitwiseCopyable {
-  /// `nil`: there is none, and other options say what carries STOMP.
-  public let scheme: STOMPScheme?
-  /// Its user name and password are login and passcode.
-  public let url: ServerURL
-
-  @_optimize(size)
-  public init(parsing text: Span<UInt8>) throws(URLError) {
-    let size = try ServerURL.schemeSize(of: text)
-    scheme = size.flatMap { STOMPScheme(text, size: $0) }
-    if let size, scheme == nil {
-      // One slash makes no scheme.
-      _ = try ServerURL.authorityStart(in: text, schemeSize: size)
-      throw .unknownScheme
-    }
-    url = try ServerURL(
-      parsing: text, schemeSize: size,
-      form: scheme == .unix ? .file : scheme?.isWebSocket == true ? .serversAndPath : .servers)
-    guard scheme?.isWebSocket == true || text.count <= ServerURL.maximumAuthoritySize else { throw .tooLong }
-  }
+extension STOMPScheme: URLScheme {
+  public var form: URLForm { self == .unix ? .file : isWebSocket ? .serversAndPath : .servers }
 }
+
+/// User name and password are login and passcode.
+public typealias STOMPURL = SchemedURL<STOMPScheme>

@@ -214,12 +214,7 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   private var colon: UInt8 { UInt8(ascii: ":") }
 
   @_lifetime(self: copy self)
-  private mutating func put(_ number: Counter) {
-    let size = Decimal.size(number)
-    var room = target._mutatingExtracting(count..<count &+ size)
-    Decimal.write(number, into: &room)
-    count &+= size
-  }
+  private mutating func put(_ number: Counter) { Decimal.append(number, to: &target, &count) }
 
   @_lifetime(self: copy self)
   private mutating func put(_ byte: UInt8) {

@@ -52,7 +52,6 @@ public enum Escapes {
   /// False: no byte of the text has to be escaped in any version.
   @inline(__always)
   static func needsEscapes(_ text: Span<UInt8>) -> Bool {
-    // What is below a space is rare, too.
     Word.anyWord(of: text) {
       Word.contains(UInt8(ascii: ":"), in: $0) | Word.contains(backslash, in: $0)
         | Word.contains(lineFeed, in: $0) | Word.contains(carriageReturn, in: $0)

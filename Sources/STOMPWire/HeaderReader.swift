@@ -3,7 +3,6 @@ public import Storage
 /// The header lines of a frame, one after the other. Values are as they came: with their escapes.
 public struct HeaderReader: ~Escapable {
   private let lines: Span<UInt8>
-  private let version: STOMPVersion
   private let strips: Bool
   /// Where the next line begins.
   public private(set) var position: Int
@@ -18,7 +17,6 @@ public struct HeaderReader: ~Escapable {
   @_lifetime(copy lines)
   public init(_ lines: Span<UInt8>, _ frame: ServerFrame, _ version: STOMPVersion, from position: Int = 0) {
     self.lines = lines
-    self.version = version
     strips = version.hasCarriageReturns || frame.command == .connected
     self.position = position
   }

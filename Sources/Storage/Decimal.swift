@@ -34,6 +34,21 @@ public enum Decimal {
   }
 }
 
+extension Decimal {
+  /// Writes it behind the first `count` bytes, which become more. There is room.
+  @_lifetime(target: copy target)
+  @inline(never)
+  @_optimize(size)
+  public static func append(
+    _ value: Counter, to target: inout MutableSpan<UInt8>, _ count: inout Int
+  ) {
+    let digits = size(value)
+    var room = target._mutatingExtracting(count..<count &+ digits)
+    write(value, into: &room)
+    count &+= digits
+  }
+}
+
 extension Counter {
   fileprivate func dividedByTen() -> (quotient: Counter, remainder: UInt32) {
     let first = Self.divide(0, high >> 16)

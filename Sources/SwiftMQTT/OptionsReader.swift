@@ -312,7 +312,7 @@ private func decode(
 
 private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> MQTTURL {
   do throws(OptionsError) {
-    return try MQTTURL(parsing: url)
+    return try MQTTURL(checking: url)
   } catch {
     throw Status(error, &urlOffset)
   }

@@ -37,6 +37,9 @@ class Feed {
   static func open(_ arguments: Arguments) throws(ExitError) -> Feed {
     guard !arguments.operands.isEmpty else { return try BrokerFeed(arguments) }
     if arguments.operands.count == 1, let file = try FileFeed.ifFile(arguments.operands[0]) { return file }
+    for path in arguments.operands where try FileFeed.ifFile(path) != nil {
+      throw usageError("\(path.printable) is a capture: only running clients are looked at together")
+    }
     return try SocketFeed(arguments.operands)
   }
 

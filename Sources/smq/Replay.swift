@@ -183,6 +183,7 @@ private final class Replayer {
       }
       guard let later else {
         differences += 1
+        if now.type == then.type { remember(now, as: then) }
         tell("! <", now)
         tell("  instead of", then)
         return
@@ -193,10 +194,14 @@ private final class Replayer {
   }
 
   private func took(_ now: DecodedPacket, as then: DecodedPacket) {
+    remember(now, as: then)
+    tell("<", now)
+  }
+
+  private func remember(_ now: DecodedPacket, as then: DecodedPacket) {
     // Those with which the other side begins something: acknowledgements have the identifiers of this side.
     let begins = [3, 8, 10].contains(now.type)
     if begins, let old = then.identifier, let new = now.identifier { identifiers[Int(old)] = new }
-    tell("<", now)
   }
 
   private func decode(_ packet: SeenPacket) -> DecodedPacket {

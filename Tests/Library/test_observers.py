@@ -138,14 +138,18 @@ def test_what_cannot_be_read_is_a_secret(broker, clients):
     assert told[1].data == bad[:2] + b"*" * (len(bad) - 2)
 
 
-def test_bytes_that_are_no_packet(broker, clients):
-    broker.scripts = [Script(at={CONNECT: say(b"\x20\x03\0\0\0\xf0\xff\xff\xff\xff\xff")})]
+@pytest.mark.parametrize("bad, shown", [
+    (b"\xf0\xff\xff\xff\xff\xff", b"\xf0*****"), (b"\xf1\x09s3cret", b"\xf1*******"), (b"\x21s3cret", b"\x21******"),
+    (b"\x41anything", b"\x41anything")])
+def test_bytes_that_are_no_packet(broker, clients, bad, shown):
+    """Behind the first byte of an AUTH or a CONNACK may be Authentication Data, whatever the rest of the header says."""
+    broker.scripts = [Script(at={CONNECT: say(b"\x20\x03\0\0\0" + bad)})]
     client = clients(url=broker.url, protocol=5)
     told, _ = client.observe()
     client.connect()
     client.wait_event(smq.EVENT_DISCONNECTED)
     assert [(packet.type, packet.data) for packet in told[1:]] == [
-        (2, b"\x20\x03\0\0\0"), (0, b"\xf0\xff\xff\xff\xff\xff"), (14, b"\xe0\x01\x81")
+        (2, b"\x20\x03\0\0\0"), (0, shown), (14, b"\xe0\x01\x81")
     ]
 
 

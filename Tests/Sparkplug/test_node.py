@@ -147,6 +147,11 @@ def test_wrong_arguments(program: Path, tmp_path: Path, arguments: list[str], sa
     assert node.wait(PATIENCE) == 2 and node.err.read_text() == said
 
 
+def test_a_file_that_cannot_be_written(program: Path, tmp_path: Path):
+    node = Node(program, tmp_path, "mqtt://127.0.0.1", "--bdseq", str(tmp_path / "none" / "bdseq"))
+    assert node.wait(PATIENCE) == 2 and "none/bdseq: No such file or directory" in node.err.read_text()
+
+
 @pytest.mark.parametrize("text", ["256", "-1", "x", ""])
 def test_a_file_without_a_bdseq(program: Path, tmp_path: Path, text: str):
     (tmp_path / "bdseq").write_text(text)

@@ -29,16 +29,17 @@ static inline void read_bdseq(struct node *node) {
 }
 
 /* Before the CONNECT that uses the one before: whatever happens then, no other CONNECT has the same one. */
-static inline void write_next_bdseq(const struct node *node) {
+static inline int write_next_bdseq(const struct node *node) {
     char path[PATH_MAX];
-    if (!node->bdseq_file) return;
+    if (!node->bdseq_file) return 1;
     snprintf(path, sizeof path, "%s.new", node->bdseq_file);
     FILE *file = fopen(path, "w");
     int is_written =
         file && fprintf(file, "%u\n", (node->bdseq + 1) % 256) > 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file) != 0) is_written = 0;
-    if (!is_written || rename(path, node->bdseq_file) != 0)
-        fprintf(stderr, "sparkplugd: %s: %s\n", node->bdseq_file, strerror(errno));
+    if (is_written && rename(path, node->bdseq_file) == 0) return 1;
+    fprintf(stderr, "sparkplugd: %s: %s\n", node->bdseq_file, strerror(errno));
+    return 0;
 }
 
 /* The hosts of a URL, between the login and the path, as an offset and a size. */
@@ -67,7 +68,7 @@ static inline void turn_servers(const char *url, unsigned first, char turned[102
              place > start ? (int)(place - start - 1) : 0, url + start, url + start + size);
 }
 
-/* Begins a new session, and so a clean one (section 3.5). Returns false, and says why, if the options are wrong. */
+/* Begins a new, clean session (section 3.5). Returns false, and says why, if the options are wrong. */
 static inline int begin_connection(struct node *node, const char *url) {
     char turned[1025];
     turn_servers(url, node->server, turned);
@@ -88,7 +89,9 @@ static inline int begin_connection(struct node *node, const char *url) {
     size_t size = smq_client_size(&options);
     node->memory = realloc(node->memory, size ? size : 1);
     int32_t error = smq_client_init(node->memory, size, &options, &node->client);
-    if (error == SMQ_OK) write_next_bdseq(node);
+    /* A wrong path is told at once; a full disk, years later, stops nothing. */
+    if (error == SMQ_OK && !write_next_bdseq(node) && !node->has_begun) return 0;
+    node->has_begun = 1;
     if (error == SMQ_OK) error = smq_connect(node->client);
     if (error != SMQ_OK) print_options_error(stderr, &options, error);
     return error == SMQ_OK;

@@ -17,6 +17,7 @@ struct node {
     unsigned seq;           /* of the next message: 0 to 255 */
     unsigned server;        /* of the URL: with which the next connection begins */
     unsigned servers;       /* how many the URL has */
+    int has_begun;          /* there was a connection, or an attempt */
     int wait_ms;            /* before the next connection, if this one comes to no birth */
     struct metrics own, device;
     smq_client *client;

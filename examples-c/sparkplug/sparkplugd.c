@@ -29,8 +29,8 @@ static uint64_t host_time;  /* of the last STATE that counts */
 static int64_t next_births; /* not before */
 static int is_subscribed, is_host_online, is_device_alive;
 static int wants_births; /* they are due; no data until then */
-static int is_announced; /* an NBIRTH is out, and so an NDEATH is owed */
-static int is_born;      /* all births are out */
+static int is_announced; /* an NBIRTH was sent, so an NDEATH has to follow */
+static int is_born;      /* all births were sent */
 static int was_born;     /* on this connection */
 static int walks;        /* the next connection begins with the next server */
 static int must_break;   /* the connection has to end without a DISCONNECT */
@@ -122,7 +122,7 @@ static void take(const smq_event *event) {
     leave();
 }
 
-/* Runs until the connection ends. Returns how many milliseconds the server gets before the next one. */
+/* Runs until the connection ends. Returns the library's own delay before the next one, in milliseconds; 0 or -1: none. */
 static int32_t run_connection(uint32_t period_ms) {
     int64_t next_reading = 0;
     int is_leaving = 0;

@@ -69,7 +69,7 @@ final class Program {
       var request = RequestedOptions()
       request.host = text.span
       request.clientID = clientID.span
-      request.servers = try MQTTURL(parsing: text.span).url.servers
+      request.servers = try MQTTURL(checking: text.span).url.servers
       serverCount = request.servers.count
       traits.set(&request)
       let options = try ClientOptions(checking: request)

@@ -26,7 +26,7 @@ final class ClientHarness {
     let text = Array((url ?? "mqtt://server").utf8)
     if url != nil {
       request.host = text.span
-      request.servers = try MQTTURL(parsing: text.span).url.servers
+      request.servers = try MQTTURL(checking: text.span).url.servers
     }
     request.clientID = clientID.span
     request.keepSession = true

@@ -32,7 +32,7 @@ struct ParsedURL: Equatable, Sendable {
 
   init(parsing text: [UInt8]) {
     do throws(OptionsError) {
-      let parsed = try MQTTURL(parsing: text.span)
+      let parsed = try MQTTURL(checking: text.span)
       scheme = parsed.scheme
       let url = parsed.url
       path = String(decoding: text[url.path.range], as: UTF8.self)
