@@ -227,8 +227,7 @@ public struct SchemedURL<Scheme: URLScheme>: BitwiseCopyable {
   public let scheme: Scheme?
   public let url: ServerURL
 
-  @inline(never)
-  @_optimize(size)
+  @inline(__always)
   public init(parsing text: Span<UInt8>) throws(URLError) {
     let size = try ServerURL.schemeSize(of: text)
     scheme = size.flatMap { Scheme(text, size: $0) }

@@ -20,6 +20,12 @@ def pages_of(folder):
     return [f"usr/share/man/man3/{path.name}.gz" for path in (ROOT / "docs" / "manual" / folder).glob("*.3")]
 
 
+def examples():
+    folder = ROOT / "examples-c"
+    shown = [*folder.glob("*.[ch]"), *(path for path in (folder / "sparkplug").rglob("*") if path.is_file())]
+    return [f"DOC/examples/{path.relative_to(folder)}" for path in shown]
+
+
 # What each package lays down; LIB is /usr/lib/<multiarch>, DOC the package's folder of documents.
 CONTENTS = {
     "libswiftmqtt1": [
@@ -29,7 +35,7 @@ CONTENTS = {
         "usr/include/swiftmqtt.h", "usr/include/swiftmqtt-tls-engine.h", "usr/include/swiftmqtt-payload.h",
         "LIB/libswiftmqtt-payload.a", "LIB/pkgconfig/swiftmqtt-payload.pc", "LIB/libswiftmqtt.a", "LIB/libswiftmqtt.so", "LIB/pkgconfig/swiftmqtt.pc",
         *(f"LIB/cmake/SwiftMQTT/{name}.cmake" for name in CMAKE),
-        *pages_of("man3"), *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c").glob("*.[ch]"))],
+        *pages_of("man3"), *examples()],
     "libswiftmqtt-doc": ["usr/share/doc-base/libswiftmqtt-doc.libswiftmqtt"],  # and the book
     "libswiftmqtt-tls1": ["LIB/libswiftmqtt-tls.so.1", f"LIB/libswiftmqtt-tls.so.{version()}"],
     "libswiftmqtt-tls-dev": [
