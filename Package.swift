@@ -45,6 +45,7 @@ let package = Package(
     .target(name: "CMosquitto", dependencies: ["CPlatform"]),
     .target(name: "CTool", dependencies: ["CPlatform", "CSwiftMQTT"], cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
+    module("CInterface", "Storage"),
     module("Journal", "Storage"),
     module("Capture", "Storage"),
     module("MQTTWire", "Storage"),
@@ -59,7 +60,8 @@ let package = Package(
       "MQTTClient", "Storage", "Journal", "Capture", "MQTTSession", "MQTTWire", "Platform", "Transports",
       "Driver"),
     module(
-      "SwiftMQTT", "CSwiftMQTT", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform", "Driver",
+      "SwiftMQTT", "CSwiftMQTT", "CInterface", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform",
+      "Driver",
       "Transports"),
     module(
       "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "MQTTClient", "MQTTSession",

@@ -214,29 +214,28 @@ public struct ServerURL: BitwiseCopyable {
   }
 }
 
-/// What a scheme says of what follows it.
-public protocol URLScheme: BitwiseCopyable {
-  /// The scheme of a URL, which has `size` bytes; `nil`: it is none of this protocol.
-  init?(_ text: Span<UInt8>, size: Int)
-  var form: URLForm { get }
+/// The schemes of a protocol.
+public protocol URLScheme {
+  /// What the scheme of a URL says, which has `size` bytes; `nil`: it is none of this protocol.
+  static func carrier(_ text: Span<UInt8>, size: Int) -> Carrier?
 }
 
 /// A URL of one or several servers, or their names and ports alone.
 public struct SchemedURL<Scheme: URLScheme>: BitwiseCopyable {
-  /// `nil`: there is none, and other options say what carries the protocol.
-  public let scheme: Scheme?
+  /// `nil`: it has no scheme, and other options say what carries the protocol.
+  public let carrier: Carrier?
   public let url: ServerURL
 
   @inline(__always)
   public init(parsing text: Span<UInt8>) throws(URLError) {
     let size = try ServerURL.schemeSize(of: text)
-    scheme = size.flatMap { Scheme(text, size: $0) }
-    if let size, scheme == nil {
+    carrier = size.flatMap { Scheme.carrier(text, size: $0) }
+    if let size, carrier == nil {
       // One slash makes no scheme.
       _ = try ServerURL.authorityStart(in: text, schemeSize: size)
       throw .unknownScheme
     }
-    let form = scheme?.form ?? .servers
+    let form = carrier?.form ?? .servers
     url = try ServerURL(parsing: text, schemeSize: size, form: form)
     guard form == .serversAndPath || text.count <= ServerURL.maximumAuthoritySize else { throw .tooLong }
   }

@@ -67,10 +67,8 @@ extension Driver where Engine == MQTTEngine, Link == AnyTransport, System: ~Copy
   public mutating func setWebSocketRequest(
     path: Span<UInt8>, headers: Span<UInt8>
   ) throws(OptionsError) {
-    let path = path.count > 0 ? path : ClientOptions.usualPath.bytes
-    guard path.count <= ClientOptions.longestPath, headers.count <= ClientOptions.longestHeaders,
-      WebSocketHandshake.isValid(path: path), WebSocketHandshake.isValid(headers: headers)
-    else { throw .option }
+    let path = path.count > 0 ? path : RequestedOptions().connection.usualPath.bytes
+    guard LayerOptions.isValid(path: path, headers: headers) else { throw .option }
     guard link.setWebSocketRequest(path: path, headers: headers) else { throw .tooLarge }
   }
 }

@@ -1,3 +1,4 @@
+import Driver
 import MQTTWire
 import Platform
 import Storage
@@ -11,8 +12,9 @@ extension ClientOptions {
         || (request.topicAliasesIn | request.topicAliasesOut | request.topicAliasBytes == 0))
       && (Feature.hasParts || !request.parts)
       && (Feature.hasQuestions
-        || (!request.askCredentials && !request.ownResolver && request.credentialBytes == 0))
-      && (Feature.hasEngine || !request.ownTransport)
+        || (!request.connection.askCredentials && !request.connection.ownResolver
+          && request.credentialBytes == 0))
+      && (Feature.hasEngine || !request.connection.ownTransport)
       && (Feature.hasStreams || request.streamBytes == 0)
       && (Feature.hasReferences || request.references == 0)
       && (Feature.hasJournal || request.journal.count == 0)
@@ -70,15 +72,9 @@ extension ClientOptions {
   static func isInspectionValid(_ request: borrowing RequestedOptions) -> Bool {
     let path = request.inspectionPath
     guard path.count > 0 else { return request.inspectionBytes | request.inspectionPermissions == 0 }
-    guard path.count <= InspectionSocket.longestPath, !request.ownTransport else { return false }
+    guard path.count <= InspectionSocket.longestPath, !request.connection.ownTransport else { return false }
     for index in 0..<path.count where path[index] == 0 { return false }
     return true
-  }
-
-  /// A host is printable ASCII. The resolver will say whether it is a name.
-  static func checkHost(_ host: Span<UInt8>, isFile: Bool = false) throws(OptionsError) {
-    guard host.count > 0, host.count <= (isFile ? longestFile : 253) else { throw .option }
-    for index in 0..<host.count where host[index] <= 0x20 || host[index] >= 0x7F { throw .option }
   }
 
   static func checkTexts(

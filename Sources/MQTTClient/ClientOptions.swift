@@ -43,9 +43,6 @@ public struct ClientOptions: ~Copyable, ~Escapable {
   public let inspectionPermissions: UInt32
   public let inspectionBytes: Int
 
-  /// A duration that is switched off.
-  public static var off: UInt32 { .max }
-  private static var dayInMilliseconds: UInt32 { 86_400_000 }
   private static var largestBuffer: UInt32 { 268_435_456 }
   /// 268,435,455 and the five bytes of a Fixed Header.
   private static var largestPacket: UInt32 { 268_435_460 }
@@ -58,22 +55,18 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       Feature.hasMQTT31 || version != .v3_1, Self.areFeaturesThere(request)
     else { throw .notSupported(at: 0) }
     // What is stored is stored at the end: a struct that cannot be copied is whole, or is not there.
-    var driver = DriverOptions(hosts: request.host, servers: request.servers)
-    let isUnix = Self.isUnix(request)
-    for index in 0..<driver.servers.count {
-      try Self.checkHost(driver.host(index), isFile: isUnix)
-    }
+    var driver = DriverOptions(hosts: request.connection.host, servers: request.connection.servers)
+    try Self.checkHosts(request, driver)
     try Self.checkTexts(request, version)
     let will = try Self.will(request, version)
 
     var numbers = NumberCheck()
-    let port = numbers.value(request.port, default: Self.usualPort(request), maximum: 65_535)
+    var sockets = SocketOptions()
+    request.connection.setNumbers(&driver, &sockets, &numbers)
     let keepAlive = numbers.value(
       request.keepAlive, default: 60, maximum: 65_535, off: 0)
-    let connectTimeout = numbers.value(
-      request.connectTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
     let pingTimeout = numbers.value(
-      request.pingTimeout, default: 10_000, maximum: Self.dayInMilliseconds)
+      request.pingTimeout, default: 10_000, maximum: NumberCheck.dayInMilliseconds)
     let outboxBytes = numbers.value(
       request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer)
     let outboxMessages = numbers.value(
@@ -112,13 +105,6 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       request.streamBytes, if: Feature.hasStreams, default: 0, minimum: 64, maximum: 1_048_576)
     let references = numbers.value(
       request.references, if: Feature.hasReferences, default: 0, maximum: 65_535)
-    let shortest = numbers.value(
-      request.reconnectMinimum, default: 1000, minimum: 10, maximum: Self.dayInMilliseconds)
-    let longest = numbers.value(
-      request.reconnectMaximum, default: max(60_000, shortest), minimum: shortest,
-      maximum: Self.dayInMilliseconds)
-    let stableTime = numbers.value(request.stableTime, default: 30_000, maximum: Self.dayInMilliseconds)
-    let jitter = numbers.value(request.jitter, default: Backoff.Jitter.full.rawValue, maximum: 3)
     let urgentMessages = numbers.value(
       request.urgentMessages, if: Feature.hasUrgent, default: 0, maximum: UInt32(IdentifierRange.urgent.count)
     )
@@ -126,22 +112,13 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       request.urgentBytes, if: Feature.hasUrgent, default: 128 &* urgentMessages, minimum: 64,
       maximum: Self.largestBuffer)
     let ackTimeout = numbers.value(
-      request.ackTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
-    let writeTimeout = numbers.value(
-      request.writeTimeout, default: 30_000, maximum: Self.dayInMilliseconds, off: 0)
-    let tcpUserTimeout = numbers.value(
-      request.tcpUserTimeout, default: 0, maximum: Self.dayInMilliseconds)
-    let tcpKeepAlive = numbers.value(request.tcpKeepAlive, default: 0, maximum: 32_767)
-    driver.busyPoll = numbers.value(request.busyPoll, default: 0, maximum: 1_000_000)
-    let dscp = numbers.value(request.dscp, default: 0, maximum: 63)
-    let addresses = numbers.value(
-      request.addresses, default: UInt32(AddressList.maximum), maximum: UInt32(AddressList.maximum))
+      request.ackTimeout, default: 30_000, maximum: NumberCheck.dayInMilliseconds, off: 0)
     let credentialBytes = numbers.value(
-      request.credentialBytes, if: Feature.hasQuestions, default: request.askCredentials ? 512 : 0,
+      request.credentialBytes, if: Feature.hasQuestions, default: request.connection.askCredentials ? 512 : 0,
       maximum: 131_070)
     // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
-      request.askCredentials
+      request.connection.askCredentials
       ? request.userName.count == 0 && request.password.count == 0 && request.credentialFlags == 0
       : request.credentialBytes == 0
     let submitMessages = numbers.value(
@@ -172,33 +149,16 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
     guard numbers.areValid, !isTooMuch, areCredentialsClear, Self.isInspectionValid(request),
-      fits, driver.busyPoll == 0 || !request.ownTransport,
-      request.keepSession || !request.newSession
+      fits, request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)
     let expiry =
       request.sessionExpiry == 0 && request.keepSession && !request.statesExpiry && version.hasProperties
       ? UInt32.max : request.sessionExpiry
 
-    driver.port = UInt16(truncatingIfNeeded: port)
-    driver.backoff = Backoff(
-      shortest: shortest, longest: longest, jitter: Backoff.Jitter(rawValue: jitter) ?? .full)
-    driver.isShuffled = request.shuffle
     driver.followsReferrals = request.redirect && version.hasProperties
-    driver.asksCredentials = request.askCredentials
-    driver.asksAddresses = request.ownResolver
-    driver.isCallerDriven = request.ownTransport
     var layers = LayerOptions()
-    try Self.setLayers(request, &layers, version, isUnix: isUnix)
-    let transport = request.ownTransport ? AnyTransport.Kind.callerDriven : isUnix ? .unix : .tcp
-    let sockets = try Self.sockets(
-      request, userTimeout: tcpUserTimeout, keepAlive: tcpKeepAlive, dscp: dscp,
-      busyPoll: driver.busyPoll, isTCP: transport == .tcp)
-    driver.connectTimeout = connectTimeout
-    driver.reconnects = !request.noReconnect
-    driver.addresses = transport == .tcp ? Int(addresses) : 0
-    driver.stableTime = stableTime
-    driver.writeTimeout = writeTimeout
+    try Self.setLayers(request, &layers, version, &sockets)
     var properties = Connect.SessionProperties()
     properties.sessionExpiryInterval = expiry
     properties.receiveMaximum = UInt16(truncatingIfNeeded: receiveMaximum)
@@ -222,7 +182,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
 
     self.driver = driver
     self.layers = layers
-    self.transport = transport
+    transport = request.connection.transport
     self.sockets = sockets
     self.handlers = Int(handlers)
     self.handlerBytes = Int(handlerBytes)
@@ -274,37 +234,14 @@ public struct ClientOptions: ~Copyable, ~Escapable {
   }
 }
 
-/// Checks many numbers and throws once: a throwing call for each takes 30 KB of code.
-private struct NumberCheck {
-  private(set) var areValid = true
-
-  /// 0 if this build does not have what the number is for.
-  @inline(__always)
-  mutating func value(
-    _ requested: UInt32, if isThere: Bool, default usual: UInt32, minimum: UInt32 = 1, maximum: UInt32
-  ) -> UInt32 {
-    isThere ? value(requested, default: usual, minimum: minimum, maximum: maximum) : 0
-  }
-
-  /// 0 stands for `usual`, `ClientOptions.off` for `off` if that is given.
-  @inline(never)
-  mutating func value(
-    _ requested: UInt32, default usual: UInt32, minimum: UInt32 = 1, maximum: UInt32,
-    off: UInt32? = nil
-  ) -> UInt32 {
-    if requested == 0 { return usual }
-    if let off, requested == ClientOptions.off { return off }
-    if requested < minimum || requested > maximum { areValid = false }
-    return requested
-  }
-
+extension NumberCheck {
   /// What the options of the journal say; `nil`: there is none.
   @inline(never)
   @_optimize(size)
   mutating func journal(
     _ request: borrowing RequestedOptions, bytes: Int, messages: Int, received: Int, unreleased: Int
   ) -> JournalOptions? {
-    let hasOwnStorage = request.ownTransport && request.journalBytes > 0
+    let hasOwnStorage = request.connection.ownTransport && request.journalBytes > 0
     guard Feature.hasJournal, request.journal.count > 0 || hasOwnStorage else {
       if request.journalBytes | request.journalDelay | request.journalBatchBytes | request.journalFlags != 0 {
         areValid = false
@@ -321,7 +258,7 @@ private struct NumberCheck {
       truncatingIfNeeded: JournalLimits.ringBlocks(
         bytes: bytes, messages: messages, unreleased: identifiers, batchBytes: batchBytes))
     let blocks = size == 0 ? least : size / 4096 &- 2
-    if !request.keepSession || (request.ownTransport && request.journal.count > 0)
+    if !request.keepSession || (request.connection.ownTransport && request.journal.count > 0)
       || !Self.isPath(request.journal) || request.journalFlags > 15
       || identifiers > JournalLimits.largestList(batchBytes: batchBytes, numbers: count)
       || blocks < least || blocks > 262_144

@@ -1,24 +1,19 @@
-import Driver
+public import Driver
 import Storage
-public import Transports
 
 /// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere.
 /// The fields are those of `smq_options`, which explains them.
 public struct RequestedOptions: ~Copyable, ~Escapable {
   private let inPlace = InPlace()
+  public var connection: ConnectionRequest
   public var keepSession = false
   public var newSession = false
   public var fallback = false
   public var clientIDAsIs = false
   public var hold = false
   public var parts = false
-  public var noReconnect = false
-  public var shuffle = false
   public var redirect = false
   public var atMostOnceConnected = false
-  public var askCredentials = false
-  public var ownResolver = false
-  public var ownTransport = false
   /// `sessionExpiry` counts even if it is 0: CONNECT has no Session Expiry Interval, and a session that is kept
   /// ends with the connection (§3.1.2.11.2).
   public var statesExpiry = false
@@ -26,10 +21,6 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var anyClientID = false
   /// The Connect Flags of a user name or a password that is said though it has no bytes.
   public var credentialFlags: UInt8 = 0
-  /// One server, or the text that several are in.
-  public var host: Span<UInt8>
-  public var port: UInt32 = 0
-  public var servers = HostPortList()
   public var protocolVersion: UInt32 = 0
   public var clientID: Span<UInt8>
   public var userName: Span<UInt8>
@@ -44,7 +35,6 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var properties: Span<UInt8>
   public var keepAlive: UInt32 = 0
   public var sessionExpiry: UInt32 = 0
-  public var connectTimeout: UInt32 = 0
   public var pingTimeout: UInt32 = 0
   public var outboxBytes: UInt32 = 0
   public var outboxMessages: UInt32 = 0
@@ -68,40 +58,11 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
   public var responses: UInt32 = 0
   public var streamBytes: UInt32 = 0
   public var references: UInt32 = 0
-  public var reconnectMinimum: UInt32 = 0
-  public var reconnectMaximum: UInt32 = 0
-  public var stableTime: UInt32 = 0
-  public var jitter: UInt32 = 0
   public var urgentMessages: UInt32 = 0
   public var urgentBytes: UInt32 = 0
   public var ackTimeout: UInt32 = 0
-  public var writeTimeout: UInt32 = 0
-  public var tcpUserTimeout: UInt32 = 0
-  public var addresses: UInt32 = 0
   public var credentialBytes: UInt32 = 0
   public var unreleasedMaximum: UInt32 = 0
-  /// `nil`: a host is given.
-  public var scheme: MQTTScheme? = nil
-  public var webSocket = false
-  public var tls: TLSEngine? = nil
-  public var tlsName: Span<UInt8>
-  public var alpn: Span<UInt8>
-  public var proxy = LayerOptions.ProxyKind.none
-  public var proxyHost: Span<UInt8>
-  public var proxyPort: UInt32 = 0
-  public var proxyUser: Span<UInt8>
-  public var proxyPassword: Span<UInt8>
-  /// That of the URL, or its own option.
-  public var webSocketPath: Span<UInt8>
-  public var webSocketHeaders: Span<UInt8>
-  public var webSocketProtocol: Span<UInt8>
-  public var webSocketBytes: UInt32 = 0
-  public var webSocketRequestBytes: UInt32 = 0
-  public var bindDevice: Span<UInt8>
-  public var bindAddress: Span<UInt8>
-  public var dscp: UInt32 = 0
-  public var tcpKeepAlive: UInt32 = 0
-  public var busyPoll: UInt32 = 0
   public var traceBytes: UInt32 = 0
   public var tracePacketBytes: UInt32 = 0
   public var inspectionPath: Span<UInt8>
@@ -115,7 +76,8 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
 
   @_lifetime(immortal)
   public init() {
-    host = Span()
+    // The sub-protocol is that of section 6.
+    connection = ConnectionRequest(port: 1883, securePort: 8883, path: "/mqtt", subprotocols: "mqtt")
     clientID = Span()
     userName = Span()
     password = Span()
@@ -123,17 +85,7 @@ public struct RequestedOptions: ~Copyable, ~Escapable {
     willPayload = Span()
     willProperties = Span()
     properties = Span()
-    tlsName = Span()
-    alpn = Span()
-    proxyHost = Span()
-    proxyUser = Span()
-    proxyPassword = Span()
-    webSocketPath = Span()
-    webSocketHeaders = Span()
-    webSocketProtocol = Span()
     inspectionPath = Span()
-    bindDevice = Span()
-    bindAddress = Span()
     journal = Span()
   }
 }

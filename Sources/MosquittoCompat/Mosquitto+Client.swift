@@ -33,12 +33,12 @@ extension Mosquitto.Locked {
     let is5 = version == UInt32(MQTT_PROTOCOL_V5)
     if unsafe state.id == nil, version == UInt32(MQTT_PROTOCOL_V31) { generateClientID() }
     var request = RequestedOptions()
-    request.noReconnect = true
+    request.connection.noReconnect = true
     request.clientIDAsIs = true
     request.hold = true
     request.keepSession = !state.cleanSession
-    request.host = unsafe spanOrNone(state.host)
-    request.port = state.port
+    request.connection.host = unsafe spanOrNone(state.host)
+    request.connection.port = state.port
     setLayers(&request)
     request.protocolVersion = version
     request.anyClientID = true
@@ -52,10 +52,10 @@ extension Mosquitto.Locked {
     // libmosquitto waits as long for PINGRESP. With 0 no PINGREQ is sent, and the core has a time of its own.
     request.pingTimeout = state.keepAlive &* 1000
     // CONNACK has as much time, but looking up the name and TCP have half a minute at least.
-    request.connectTimeout = state.keepAlive == 0 ? .max : max(state.keepAlive, 30) &* 1000
+    request.connection.connectTimeout = state.keepAlive == 0 ? .max : max(state.keepAlive, 30) &* 1000
     // Only Keep Alive finds that the server is gone.
     request.ackTimeout = .max
-    request.writeTimeout = .max
+    request.connection.writeTimeout = .max
     request.subscriptions = .max  // None: with libmosquitto the program resubscribes.
     request.inFlightMaximum = state.inFlightMaximum
     request.receiveMaximum = is5 ? state.receiveMaximum : 1024

@@ -32,18 +32,18 @@ extension Mosquitto.Locked {
 
   /// What the host and the options want between the socket and MQTT.
   func setLayers(_ request: inout RequestedOptions) {
-    if state.port == 0 { request.scheme = .unix }
+    if state.port == 0 { request.connection.carrier = .file }
     if let tls = unsafe state.tls, unsafe shim_tls_is_wanted(tls), let engine = unsafe shim_tls_engine() {
-      request.tls = unsafe TLSEngine(engine, settings: UnsafeRawPointer(tls.pointee.settings))
+      request.connection.tls = unsafe TLSEngine(engine, settings: UnsafeRawPointer(tls.pointee.settings))
       // A file has no name that a certificate could be for; none is checked.
-      if state.port == 0 { request.tlsName = localName.bytes }
+      if state.port == 0 { request.connection.tlsName = localName.bytes }
     }
     guard unsafe state.proxy.host != nil else { return }
-    request.proxy = .socks5
-    request.proxyHost = unsafe spanOrNone(state.proxy.host)
-    request.proxyPort = state.proxy.port
-    request.proxyUser = unsafe spanOrNone(state.proxy.user)
-    request.proxyPassword = unsafe spanOrNone(state.proxy.password)
+    request.connection.proxy = .socks5
+    request.connection.proxyHost = unsafe spanOrNone(state.proxy.host)
+    request.connection.proxyPort = state.proxy.port
+    request.connection.proxyUser = unsafe spanOrNone(state.proxy.user)
+    request.connection.proxyPassword = unsafe spanOrNone(state.proxy.password)
   }
 
   /// Gives the client these layers, in a block of their own, because a program may set TLS or a proxy when it

@@ -1,3 +1,4 @@
+import CInterface
 import CSwiftMQTT
 import Driver
 import MQTTClient
@@ -133,14 +134,8 @@ func sharedSlot(_ handle: OpaquePointer?) throws(Status) -> UnsafeMutablePointer
 @inline(__always)
 @_lifetime(immortal)
 func span(_ bytes: smq_bytes) throws(Status) -> Span<UInt8> {
-  guard unsafe bytes.size != 0 else { return Span() }
-  guard let data = unsafe bytes.data else { throw .null }
-  let start = unsafe data.assumingMemoryBound(to: UInt8.self)
-  // A 32-bit Int takes 2 GiB and more for a negative number. So much is more than any parameter may have,
-  // and the check of its size refuses it before a byte is read.
-  let count = unsafe bytes.size & ~0x7FFF_FFFF == 0 ? bytes.size : 0x7FFF_FFFF
-  let span = unsafe Span(_unsafeStart: start, count: count)
-  return unsafe _overrideLifetime(span, copying: ())
+  guard let span = unsafe callSpan(bytes.data, bytes.size) else { throw .null }
+  return span
 }
 
 /// Returns the span of a `smq_bytes` that may be left out.
@@ -151,30 +146,8 @@ func span(_ bytes: UnsafePointer<smq_bytes>?) throws(Status) -> Span<UInt8> {
   return try unsafe span(bytes.pointee)
 }
 
-/// Checks the size that a struct from the caller has: at least that of version 1, and zeros in what a newer
-/// header may have added.
-///
-/// The caller guarantees `size` readable bytes at `start`.
+/// Checks the size of a struct from the caller, who guarantees as many readable bytes at `start`.
 @inline(__always)
 func checkSize(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) throws(Status) {
-  if Int(truncatingIfNeeded: size) == known { return }
-  try unsafe checkTail(start, size, known: known)
-}
-
-@inline(never)
-private func checkTail(_ start: UnsafeRawPointer, _ size: UInt32, known: Int) throws(Status) {
-  // No version of the header will have a struct this large: the field was not set.
-  guard size > UInt32(truncatingIfNeeded: known), size <= 4096 else { throw .structSize }
-  for offset in known..<Int(truncatingIfNeeded: size) {
-    guard unsafe start.load(fromByteOffset: offset, as: UInt8.self) == 0 else { throw .structSize }
-  }
-}
-
-/// Zeroes what a newer header has added to a struct that the library fills.
-///
-/// The caller guarantees `size` writable bytes at `start`.
-func clearTail(_ start: UnsafeMutableRawPointer, _ size: UInt32, known: Int) {
-  for offset in known..<max(known, min(Int(truncatingIfNeeded: size), 4096)) {
-    unsafe start.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
-  }
+  guard unsafe StructSize.isKnown(start, size, known: known) else { throw .structSize }
 }

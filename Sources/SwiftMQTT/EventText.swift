@@ -2,6 +2,7 @@
 //
 // An event in words: smq_describe_event().
 
+import CInterface
 public import CSwiftMQTT
 import Storage
 

@@ -2,6 +2,7 @@
 //
 // The C functions of the engine: a client whose caller has the transport and the clock.
 
+import CInterface
 import CSwiftMQTT
 import Driver
 import MQTTClient
@@ -116,7 +117,7 @@ public func smq_engine_storage(
       at: Instant(milliseconds: now_ms), wallClock: unix_s)
     unsafe storage.pointee = unsafe smq_storage(request, in: &slot.pointee.client)
     unsafe storage.pointee.size = size
-    unsafe clearTail(storage, size, known: known)
+    unsafe StructSize.clearTail(storage, size, known: known)
     return request == nil ? 0 : 1
   }
 }

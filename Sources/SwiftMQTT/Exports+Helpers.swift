@@ -2,6 +2,7 @@
 //
 // The C functions of chapters 2 and 16: properties, topics, templates. They need no client.
 
+import CInterface
 public import CSwiftMQTT
 import MQTTSession
 import MQTTWire
@@ -107,7 +108,7 @@ public func smq_property_next(
       throw .property
     }
     unsafe property.pointee = result
-    unsafe clearTail(property, size, known: MemoryLayout<smq_property>.size)
+    unsafe StructSize.clearTail(property, size, known: MemoryLayout<smq_property>.size)
     return found ? 1 : 0
   }
 }

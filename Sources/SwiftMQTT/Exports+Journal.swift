@@ -2,6 +2,7 @@
 //
 // The C functions of chapter 18: the journal.
 
+import CInterface
 public import CSwiftMQTT
 import Driver
 import MQTTClient
@@ -37,7 +38,7 @@ public func smq_journal_state(
     }
     unsafe state.pointee = smq_journal_info(numbers)
     unsafe state.pointee.size = size
-    unsafe clearTail(state, size, known: known)
+    unsafe StructSize.clearTail(state, size, known: known)
     return Status.ok.rawValue
   }
 }

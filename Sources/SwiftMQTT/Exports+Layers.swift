@@ -2,6 +2,7 @@
 //
 // The functions of chapter 5 that tell about what carries MQTT: TLS, WebSocket, proxies.
 
+import CInterface
 public import CSwiftMQTT
 import Driver
 import MQTTClient
@@ -20,7 +21,7 @@ public func smq_last_failure(
     let known = unsafe MemoryLayout<smq_failure>.size
     guard size >= UInt32(truncatingIfNeeded: known), size <= 4096 else { throw .structSize }
     unsafe failure.pointee = describe(slot.pointee.client, size: size)
-    unsafe clearTail(failure, size, known: known)
+    unsafe StructSize.clearTail(failure, size, known: known)
     return Status.ok.rawValue
   }
 }
@@ -73,7 +74,7 @@ public func smq_tls_describe(_ client: OpaquePointer?, _ info: UnsafeMutablePoin
     // There is room for the struct that the engine fills.
     guard unsafe slot.pointee.client.describeTLS(at: info, size: known) else { throw .state }
     unsafe info.pointee.size = size
-    unsafe clearTail(info, size, known: known)
+    unsafe StructSize.clearTail(info, size, known: known)
     return Status.ok.rawValue
   }
 }
@@ -94,7 +95,7 @@ public func smq_tls_describe_certificate(
       throw .option
     }
     unsafe certificate.pointee.size = size
-    unsafe clearTail(certificate, size, known: known)
+    unsafe StructSize.clearTail(certificate, size, known: known)
     return Status.ok.rawValue
   }
 }

@@ -2,6 +2,7 @@
 //
 // The C functions of chapters 8, 11 and 12: events, and the loops that bring them.
 
+import CInterface
 public import CSwiftMQTT
 import Driver
 import MQTTClient
@@ -164,7 +165,7 @@ private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<s
     guard unsafe size >= UInt32(MemoryLayout<smq_event>.size), size <= 4096 else { throw .structSize }
     let result = unsafe releaseAndTake(slot, event)
     unsafe event.pointee.size = size
-    unsafe clearTail(event, size, known: MemoryLayout<smq_event>.size)
+    unsafe StructSize.clearTail(event, size, known: MemoryLayout<smq_event>.size)
     return result
   }
 }

@@ -2,6 +2,7 @@
 //
 // The C functions of chapters 1 and 15: names and numbers.
 
+import CInterface
 public import CSwiftMQTT
 import Driver
 import MQTTClient
@@ -74,7 +75,7 @@ public func smq_client_stats(_ client: OpaquePointer?, _ stats: UnsafeMutablePoi
     unsafe add(slot.pointee.client.failures, to: &stats.pointee)
     unsafe stats.pointee.attempts = slot.pointee.client.attempt
     unsafe stats.pointee.outbox_age_ms = slot.pointee.client.outboxAge
-    unsafe clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
+    unsafe StructSize.clearTail(stats, size, known: MemoryLayout<smq_stats>.size)
     return Status.ok.rawValue
   } catch {
     return error.rawValue
@@ -172,7 +173,7 @@ public func smq_client_server(
     guard size >= UInt32(MemoryLayout<smq_server>.size), size <= 4096 else { throw .structSize }
     guard let limits = unsafe slot.pointee.client.server else { throw .state }
     unsafe server.pointee = describe(limits, slot.pointee.client.version, size: size)
-    unsafe clearTail(server, size, known: MemoryLayout<smq_server>.size)
+    unsafe StructSize.clearTail(server, size, known: MemoryLayout<smq_server>.size)
     return Status.ok.rawValue
   }
 }

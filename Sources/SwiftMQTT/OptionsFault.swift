@@ -2,6 +2,7 @@
 //
 // Which options are at fault: smq_options_fault().
 
+import CInterface
 public import CSwiftMQTT
 import Storage
 

@@ -56,21 +56,21 @@ private func makeClient(
   request.hold = flags & UInt32(SMQ_OPTION_HOLD) != 0
   request.parts = flags & UInt32(SMQ_OPTION_PARTS) != 0
   request.redirect = flags & UInt32(SMQ_OPTION_REDIRECT) != 0
-  request.shuffle = flags & UInt32(SMQ_OPTION_SHUFFLE) != 0
-  request.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
+  request.connection.shuffle = flags & UInt32(SMQ_OPTION_SHUFFLE) != 0
+  request.connection.noReconnect = flags & UInt32(SMQ_OPTION_NO_RECONNECT) != 0
   request.atMostOnceConnected = flags & UInt32(SMQ_OPTION_QOS_0_CONNECTED) != 0
-  request.askCredentials = flags & UInt32(SMQ_OPTION_ASK_CREDENTIALS) != 0
+  request.connection.askCredentials = flags & UInt32(SMQ_OPTION_ASK_CREDENTIALS) != 0
   request.statesExpiry = flags & UInt32(SMQ_OPTION_SESSION_EXPIRY) != 0
-  request.ownTransport = flags & UInt32(SMQ_OPTION_OWN_TRANSPORT) != 0
+  request.connection.ownTransport = flags & UInt32(SMQ_OPTION_OWN_TRANSPORT) != 0
   request.credentialFlags =
     (flags & UInt32(SMQ_OPTION_USER_NAME) != 0 ? Connect.userNameFlag : 0)
     | (flags & UInt32(SMQ_OPTION_PASSWORD) != 0 ? Connect.passwordFlag : 0)
-  request.ownResolver = flags & UInt32(SMQ_OPTION_ASK_ADDRESSES) != 0
-  unsafe request.port = options.pointee.port
+  request.connection.ownResolver = flags & UInt32(SMQ_OPTION_ASK_ADDRESSES) != 0
+  unsafe request.connection.port = options.pointee.port
   unsafe request.protocolVersion = options.pointee.protocol
   unsafe request.keepAlive = options.pointee.keep_alive_s
   unsafe request.sessionExpiry = options.pointee.session_expiry_s
-  unsafe request.connectTimeout = options.pointee.connect_timeout_ms
+  unsafe request.connection.connectTimeout = options.pointee.connect_timeout_ms
   unsafe request.pingTimeout = options.pointee.ping_timeout_ms
   unsafe request.outboxBytes = options.pointee.outbox_bytes
   unsafe request.outboxMessages = options.pointee.outbox_messages
@@ -94,24 +94,24 @@ private func makeClient(
   unsafe request.responses = options.pointee.replies
   unsafe request.streamBytes = options.pointee.stream_bytes
   unsafe request.references = options.pointee.references
-  unsafe request.reconnectMinimum = options.pointee.reconnect_min_ms
-  unsafe request.reconnectMaximum = options.pointee.reconnect_max_ms
-  unsafe request.stableTime = options.pointee.stable_ms
-  unsafe request.jitter = options.pointee.jitter
+  unsafe request.connection.reconnectMinimum = options.pointee.reconnect_min_ms
+  unsafe request.connection.reconnectMaximum = options.pointee.reconnect_max_ms
+  unsafe request.connection.stableTime = options.pointee.stable_ms
+  unsafe request.connection.jitter = options.pointee.jitter
   unsafe request.urgentMessages = options.pointee.urgent_messages
   unsafe request.urgentBytes = options.pointee.urgent_bytes
   unsafe request.ackTimeout = options.pointee.answer_timeout_ms
-  unsafe request.writeTimeout = options.pointee.write_timeout_ms
-  unsafe request.tcpUserTimeout = options.pointee.tcp_user_timeout_ms
+  unsafe request.connection.writeTimeout = options.pointee.write_timeout_ms
+  unsafe request.connection.tcpUserTimeout = options.pointee.tcp_user_timeout_ms
   unsafe request.credentialBytes = options.pointee.credential_bytes
-  unsafe request.addresses = options.pointee.addresses
+  unsafe request.connection.addresses = options.pointee.addresses
   unsafe request.unreleasedMaximum = options.pointee.unreleased_maximum
-  request.webSocket = flags & UInt32(SMQ_OPTION_WEBSOCKET) != 0
-  unsafe request.webSocketBytes = options.pointee.websocket_bytes
-  unsafe request.webSocketRequestBytes = options.pointee.websocket_request_bytes
-  unsafe request.dscp = options.pointee.dscp
-  unsafe request.tcpKeepAlive = options.pointee.tcp_keep_alive_s
-  unsafe request.busyPoll = options.pointee.busy_poll_us
+  request.connection.webSocket = flags & UInt32(SMQ_OPTION_WEBSOCKET) != 0
+  unsafe request.connection.webSocketBytes = options.pointee.websocket_bytes
+  unsafe request.connection.webSocketRequestBytes = options.pointee.websocket_request_bytes
+  unsafe request.connection.dscp = options.pointee.dscp
+  unsafe request.connection.tcpKeepAlive = options.pointee.tcp_keep_alive_s
+  unsafe request.connection.busyPoll = options.pointee.busy_poll_us
   request.journal = try unsafe span(options.pointee.journal)
   unsafe request.journalBytes = options.pointee.journal_bytes
   unsafe request.journalDelay = options.pointee.journal_delay_ms
@@ -122,24 +122,24 @@ private func makeClient(
   request.inspectionPath = try unsafe span(options.pointee.inspect)
   unsafe request.inspectionPermissions = options.pointee.inspect_mode
   unsafe request.inspectionBytes = options.pointee.inspect_bytes
-  request.tlsName = try unsafe span(options.pointee.tls_name)
-  request.alpn = try unsafe span(options.pointee.alpn)
-  request.webSocketPath = try unsafe span(options.pointee.websocket_path)
-  request.webSocketHeaders = try unsafe span(options.pointee.websocket_headers)
-  request.webSocketProtocol = try unsafe span(options.pointee.websocket_protocol)
-  request.bindDevice = try unsafe span(options.pointee.bind_device)
-  request.bindAddress = try unsafe span(options.pointee.bind_address)
+  request.connection.tlsName = try unsafe span(options.pointee.tls_name)
+  request.connection.alpn = try unsafe span(options.pointee.alpn)
+  request.connection.webSocketPath = try unsafe span(options.pointee.websocket_path)
+  request.connection.webSocketHeaders = try unsafe span(options.pointee.websocket_headers)
+  request.connection.webSocketProtocol = try unsafe span(options.pointee.websocket_protocol)
+  request.connection.bindDevice = try unsafe span(options.pointee.bind_device)
+  request.connection.bindAddress = try unsafe span(options.pointee.bind_address)
   if let engine = unsafe options.pointee.tls {
     guard let engine = unsafe TLSEngine(engine, settings: options.pointee.tls_settings) else {
       throw .structSize
     }
-    request.tls = engine
+    request.connection.tls = engine
   } else {
     // Settings without an engine would be a connection in plain that was to be protected.
     guard unsafe options.pointee.tls_settings == nil else { throw .option }
   }
   request.properties = try unsafe span(options.pointee.properties)
-  request.host = try unsafe span(options.pointee.host)
+  request.connection.host = try unsafe span(options.pointee.host)
   request.clientID = try unsafe span(options.pointee.client_id)
   request.userName = try unsafe span(options.pointee.user_name)
   request.password = try unsafe span(options.pointee.password)
@@ -148,17 +148,17 @@ private func makeClient(
   let url = try unsafe span(options.pointee.url)
   var sizes = (userName: 0, password: 0)
   if url.count > 0 {
-    guard request.host.count == 0, request.port == 0 else { throw .option }
+    guard request.connection.host.count == 0, request.connection.port == 0 else { throw .option }
     let parsed = try parse(url, &urlOffset)
     let server = parsed.url
     guard server.userName.range.isEmpty || request.userName.count == 0,
       server.password.range.isEmpty || request.password.count == 0,
-      server.path.range.isEmpty || request.webSocketPath.count == 0
+      server.path.range.isEmpty || request.connection.webSocketPath.count == 0
     else { throw .option }
-    request.host = url
-    request.servers = server.servers
-    request.scheme = parsed.scheme
-    if !server.path.range.isEmpty { request.webSocketPath = url.extracting(server.path.range) }
+    request.connection.host = url
+    request.connection.servers = server.servers
+    request.connection.carrier = parsed.carrier
+    if !server.path.range.isEmpty { request.connection.webSocketPath = url.extracting(server.path.range) }
     sizes = decode(server, of: url, into: &scratch)
   }
   let decoded = scratch.span
@@ -170,14 +170,14 @@ private func makeClient(
   let proxyText = try unsafe span(options.pointee.proxy)
   if proxyText.count > 0 {
     guard let proxy = ProxyURL(parsing: proxyText) else { throw .option }
-    request.proxy = proxy.kind
-    request.proxyHost = proxyText.extracting(proxy.url.servers.host(0).range)
-    request.proxyPort = UInt32(proxy.url.servers.port(0))
+    request.connection.proxy = proxy.kind
+    request.connection.proxyHost = proxyText.extracting(proxy.url.servers.host(0).range)
+    request.connection.proxyPort = UInt32(proxy.url.servers.port(0))
     proxySizes = decode(proxy.url, of: proxyText, into: &proxyScratch)
   }
   let proxyDecoded = proxyScratch.span
-  request.proxyUser = proxyDecoded.extracting(0..<proxySizes.userName)
-  request.proxyPassword = proxyDecoded.extracting(
+  request.connection.proxyUser = proxyDecoded.extracting(0..<proxySizes.userName)
+  request.connection.proxyPassword = proxyDecoded.extracting(
     proxySizes.userName..<proxySizes.userName + proxySizes.password)
   let checked = try check(request, &urlOffset)
 

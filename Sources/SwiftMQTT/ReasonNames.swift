@@ -1,3 +1,5 @@
+import CInterface
+
 /// The Connect Return codes of 3.1.1 (its §3.2.2.3). Beside them there is only the 0x80 of SUBACK.
 var returnCodeNames: NameList {
   NameList(

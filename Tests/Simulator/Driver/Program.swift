@@ -67,10 +67,10 @@ final class Program {
       // Too long for 3.1, which does not say whether there is a session.
       let clientID = [UInt8](repeating: UInt8(ascii: "A") + UInt8(number), count: 24)
       var request = RequestedOptions()
-      request.host = text.span
+      request.connection.host = text.span
       request.clientID = clientID.span
-      request.servers = try MQTTURL(checking: text.span).url.servers
-      serverCount = request.servers.count
+      request.connection.servers = try MQTTURL(checking: text.span).url.servers
+      serverCount = request.connection.servers.count
       traits.set(&request)
       let options = try ClientOptions(checking: request)
       var memory = ArenaLayout()
@@ -230,21 +230,21 @@ extension ProgramTraits {
     request.keepSession = keepsSession
     request.clientIDAsIs = true
     request.hold = holds
-    request.noReconnect = !reconnects
-    request.shuffle = shuffles
+    request.connection.noReconnect = !reconnects
+    request.connection.shuffle = shuffles
     request.redirect = redirects
     request.atMostOnceConnected = onlyConnected
-    request.askCredentials = asksCredentials
-    request.ownResolver = asksAddresses
-    request.connectTimeout = connectTimeout
-    request.reconnectMinimum = shortest
-    request.reconnectMaximum = longest
-    request.jitter = jitter
-    request.stableTime = stableTime
+    request.connection.askCredentials = asksCredentials
+    request.connection.ownResolver = asksAddresses
+    request.connection.connectTimeout = connectTimeout
+    request.connection.reconnectMinimum = shortest
+    request.connection.reconnectMaximum = longest
+    request.connection.jitter = jitter
+    request.connection.stableTime = stableTime
     request.keepAlive = keepAlive
     request.pingTimeout = pingTimeout
     request.ackTimeout = ackTimeout
-    request.writeTimeout = writeTimeout
+    request.connection.writeTimeout = writeTimeout
     request.outboxBytes = outboxBytes
     request.outboxMessages = outboxMessages
     request.receiveBytes = receiveBytes
@@ -254,7 +254,7 @@ extension ProgramTraits {
     request.urgentMessages = urgentMessages
     request.urgentBytes = urgentMessages > 0 ? 600 : 0
     request.responses = replies
-    request.addresses = addresses
+    request.connection.addresses = addresses
     request.topicAliasesOut = aliases
     request.submitMessages = submitMessages
   }

@@ -31,7 +31,7 @@ import Transports
   func theLastError(addresses: [World.Address], errno: Int32) throws {
     let world = World()
     world.addresses = addresses
-    let harness = try ReconnectTests.harness(world) { $0.noReconnect = true }
+    let harness = try ReconnectTests.harness(world) { $0.connection.noReconnect = true }
     harness.connect()
     while !harness.client.hasEvent { _ = harness.client.wait(timeout: 1000) }
     guard case .disconnected(let failure) = harness.client.nextEvent(),
@@ -67,7 +67,7 @@ import Transports
     let harness = try ReconnectTests.harness(world) {
       $0.protocolVersion = 5
       $0.fallback = true
-      $0.writeTimeout = 3000
+      $0.connection.writeTimeout = 3000
     }
     harness.connect()
     #expect(harness.run(100).isEmpty)
@@ -105,8 +105,8 @@ import Transports
     try ClientHarness(world, url: "mqtt://a") {
       $0.protocolVersion = 5
       $0.redirect = true
-      $0.reconnectMinimum = 1000
-      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.reconnectMinimum = 1000
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
     }
   }
 

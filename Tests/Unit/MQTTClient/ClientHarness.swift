@@ -22,11 +22,11 @@ final class ClientHarness {
     let host = Array("server".utf8)
     let clientID = Array("abc".utf8)
     var request = RequestedOptions()
-    request.host = host.span
+    request.connection.host = host.span
     let text = Array((url ?? "mqtt://server").utf8)
     if url != nil {
-      request.host = text.span
-      request.servers = try MQTTURL(checking: text.span).url.servers
+      request.connection.host = text.span
+      request.connection.servers = try MQTTURL(checking: text.span).url.servers
     }
     request.clientID = clientID.span
     request.keepSession = true
@@ -53,11 +53,11 @@ final class ClientHarness {
     let name = Array(host.utf8)
     let clientID = Array("abc".utf8)
     var request = RequestedOptions()
-    request.host = name.span
-    request.port = port
+    request.connection.host = name.span
+    request.connection.port = port
     request.clientID = clientID.span
     request.keepSession = true
-    request.connectTimeout = 5000
+    request.connection.connectTimeout = 5000
     guard let options = try? ClientOptions(checking: request) else { return false }
     return client.renew(options)
   }

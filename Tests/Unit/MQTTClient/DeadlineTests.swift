@@ -18,7 +18,7 @@ import Testing
   {
     let harness = try ReconnectTests.harness(world) {
       $0.ackTimeout = answer
-      $0.writeTimeout = write
+      $0.connection.writeTimeout = write
       $0.keepAlive = keepAlive
       $0.pingTimeout = 1000
       $0.outboxBytes = 100_000
@@ -286,7 +286,7 @@ import Testing
   @Test func nothingIsLeftToSend() throws {
     let world = World()
     let harness = try ReconnectTests.harness(world) {
-      $0.writeTimeout = 3000
+      $0.connection.writeTimeout = 3000
       $0.keepAlive = UInt32.max
       $0.submitMessages = 1
     }

@@ -10,7 +10,7 @@ struct ParsedURL: Equatable, Sendable {
   var userName = ""
   var password = ""
   var servers: [Server] = []
-  var scheme: MQTTScheme? = .mqtt
+  var carrier: Carrier? = .tcp
   var path = ""
   var error: String?
 
@@ -21,9 +21,9 @@ struct ParsedURL: Equatable, Sendable {
 
   init(
     host: String, port: UInt16 = 0, userName: String = "", password: String = "", more: [Server] = [],
-    scheme: MQTTScheme? = .mqtt, path: String = ""
+    carrier: Carrier? = .tcp, path: String = ""
   ) {
-    self.scheme = scheme
+    self.carrier = carrier
     self.path = path
     servers = [Server(host: host, port: port)] + more
     self.userName = userName
@@ -33,7 +33,7 @@ struct ParsedURL: Equatable, Sendable {
   init(parsing text: [UInt8]) {
     do throws(OptionsError) {
       let parsed = try MQTTURL(checking: text.span)
-      scheme = parsed.scheme
+      carrier = parsed.carrier
       let url = parsed.url
       path = String(decoding: text[url.path.range], as: UTF8.self)
       // An extent outside would trap here.
@@ -85,29 +85,29 @@ struct ParsedURL: Equatable, Sendable {
       more: [.init(host: "::1", port: 2), .init(host: "c", port: 0)]),
     "mqtt://h0,h1,h2,h3,h4,h5,h6,h7,h8,h9,ha,hb,hc,hd,he,hf": ParsedURL(
       host: "h0", more: (1..<16).map { .init(host: "h" + String($0, radix: 16), port: 0) }),
-    "mqtts://h": ParsedURL(host: "h", scheme: .mqtts),
-    "MQTTS://u:p@h:8884/": ParsedURL(host: "h", port: 8884, userName: "u", password: "p", scheme: .mqtts),
-    "ws://h": ParsedURL(host: "h", scheme: .ws),
-    "ws://h/": ParsedURL(host: "h", scheme: .ws, path: "/"),
+    "mqtts://h": ParsedURL(host: "h", carrier: .tls),
+    "MQTTS://u:p@h:8884/": ParsedURL(host: "h", port: 8884, userName: "u", password: "p", carrier: .tls),
+    "ws://h": ParsedURL(host: "h", carrier: .webSocket),
+    "ws://h/": ParsedURL(host: "h", carrier: .webSocket, path: "/"),
     "wss://u@a:1,[::1]:2/mqtt?X-Amz-Date=1&x=%2f,@:": ParsedURL(
-      host: "a", port: 1, userName: "u", more: [.init(host: "::1", port: 2)], scheme: .wss,
+      host: "a", port: 1, userName: "u", more: [.init(host: "::1", port: 2)], carrier: .secureWebSocket,
       path: "/mqtt?X-Amz-Date=1&x=%2f,@:"),
-    "unix:/run/mqtt.sock": ParsedURL(host: "/run/mqtt.sock", scheme: .unix),
-    "unix:///run/mqtt.sock": ParsedURL(host: "/run/mqtt.sock", scheme: .unix),
+    "unix:/run/mqtt.sock": ParsedURL(host: "/run/mqtt.sock", carrier: .file),
+    "unix:///run/mqtt.sock": ParsedURL(host: "/run/mqtt.sock", carrier: .file),
     // Without a scheme.
-    "m": ParsedURL(host: "m", scheme: nil),
-    "localhost": ParsedURL(host: "localhost", scheme: nil),
-    "localhost/": ParsedURL(host: "localhost", scheme: nil),
-    "mqtt": ParsedURL(host: "mqtt", scheme: nil),
-    "mqtt:1883": ParsedURL(host: "mqtt", port: 1883, scheme: nil),
-    "unix": ParsedURL(host: "unix", scheme: nil),
-    "unix:1": ParsedURL(host: "unix", port: 1, scheme: nil),
-    "192.0.2.7:1884": ParsedURL(host: "192.0.2.7", port: 1884, scheme: nil),
-    "[::1]:1884": ParsedURL(host: "::1", port: 1884, scheme: nil),
-    "my-host.example": ParsedURL(host: "my-host.example", scheme: nil),
-    "u@h": ParsedURL(host: "h", userName: "u", scheme: nil),
+    "m": ParsedURL(host: "m", carrier: nil),
+    "localhost": ParsedURL(host: "localhost", carrier: nil),
+    "localhost/": ParsedURL(host: "localhost", carrier: nil),
+    "mqtt": ParsedURL(host: "mqtt", carrier: nil),
+    "mqtt:1883": ParsedURL(host: "mqtt", port: 1883, carrier: nil),
+    "unix": ParsedURL(host: "unix", carrier: nil),
+    "unix:1": ParsedURL(host: "unix", port: 1, carrier: nil),
+    "192.0.2.7:1884": ParsedURL(host: "192.0.2.7", port: 1884, carrier: nil),
+    "[::1]:1884": ParsedURL(host: "::1", port: 1884, carrier: nil),
+    "my-host.example": ParsedURL(host: "my-host.example", carrier: nil),
+    "u@h": ParsedURL(host: "h", userName: "u", carrier: nil),
     "u:p@a:1,b": ParsedURL(
-      host: "a", port: 1, userName: "u", password: "p", more: [.init(host: "b", port: 0)], scheme: nil),
+      host: "a", port: 1, userName: "u", password: "p", more: [.init(host: "b", port: 0)], carrier: nil),
   ]
 
   static let bad: [String: String] = [

@@ -14,8 +14,8 @@ import Testing
   ) throws -> ClientHarness {
     try ReconnectTests.harness(world) {
       $0.protocolVersion = version
-      $0.askCredentials = true
-      $0.connectTimeout = 5000
+      $0.connection.askCredentials = true
+      $0.connection.connectTimeout = 5000
       configure(&$0)
     }
   }
@@ -153,7 +153,7 @@ import Testing
       #expect(told.map(\.what) == [.disconnected(.timeout, answered ? .accept : .credentials, retry: 1000)])
       #expect(told.first?.time == begun + 5000)
     }
-    let harness = try Self.harness { $0.connectTimeout = UInt32.max }
+    let harness = try Self.harness { $0.connection.connectTimeout = UInt32.max }
     harness.connect()
     #expect(harness.run(10_000_000).map(\.what) == [.credentialsWanted])
   }
@@ -228,8 +228,8 @@ import Testing
     let world = World()
     world.server.judge = { _ in 5 }
     let harness = try ClientHarness(world, url: "mqtt://a,b") {
-      $0.askCredentials = true
-      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.askCredentials = true
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
     }
     harness.connect()
     var waits: [UInt32] = []
@@ -291,10 +291,10 @@ import Testing
 
   static func addressRig(_ world: World, url: String? = nil, room: UInt32 = 0) throws -> ClientHarness {
     try ClientHarness(world, url: url) {
-      $0.addresses = room
-      $0.ownResolver = true
-      $0.jitter = Backoff.Jitter.none.rawValue
-      $0.connectTimeout = 5000
+      $0.connection.addresses = room
+      $0.connection.ownResolver = true
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.connectTimeout = 5000
     }
   }
 

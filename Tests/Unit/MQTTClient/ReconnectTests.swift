@@ -15,9 +15,9 @@ extension FailureStage: @unchecked Sendable {}
     jitter: Backoff.Jitter = .none, configure: (inout RequestedOptions) -> Void = { _ in }
   ) throws -> ClientHarness {
     try ClientHarness(world) {
-      $0.reconnectMinimum = shortest
-      $0.reconnectMaximum = longest
-      $0.jitter = jitter.rawValue
+      $0.connection.reconnectMinimum = shortest
+      $0.connection.reconnectMaximum = longest
+      $0.connection.jitter = jitter.rawValue
       configure(&$0)
     }
   }
@@ -96,7 +96,7 @@ extension FailureStage: @unchecked Sendable {}
   @Test func onlyOnce() throws {
     let world = World()
     world.addresses = [.refuses(after: 0)]
-    let harness = try Self.harness(world) { $0.noReconnect = true }
+    let harness = try Self.harness(world) { $0.connection.noReconnect = true }
     harness.connect()
     #expect(harness.run(100_000).map(\.what) == [.disconnected(.network, .connect, retry: nil)])
     #expect(world.attempts.count == 1)
@@ -157,7 +157,7 @@ extension FailureStage: @unchecked Sendable {}
       case .connect: world.addresses = [.blackHole, .blackHole, .blackHole]
       default: world.server.connack = nil
       }
-      let harness = try Self.harness(world) { $0.connectTimeout = 5000 }
+      let harness = try Self.harness(world) { $0.connection.connectTimeout = 5000 }
       harness.connect()
       let told = harness.run(5500)
       #expect(told.map(\.what) == [.disconnected(.timeout, stage, retry: 1000)])
@@ -209,7 +209,7 @@ extension FailureStage: @unchecked Sendable {}
   func theFirstAddresses(room: Int) throws {
     let world = World()
     world.addresses = [World.Address](repeating: .refuses(after: 1), count: 8)
-    let harness = try Self.harness(world) { $0.addresses = UInt32(room) }
+    let harness = try Self.harness(world) { $0.connection.addresses = UInt32(room) }
     harness.connect()
     #expect(harness.run(100).map(\.what) == [.disconnected(.network, .connect, retry: 1000)])
     #expect(world.tried.map(\.address) == Array(0..<room))
@@ -222,8 +222,8 @@ extension FailureStage: @unchecked Sendable {}
     let world = World()
     world.refusing = ["a", "b", "c"]
     let harness = try ClientHarness(world, url: "mqtt://a,b:1884,c") {
-      $0.reconnectMinimum = 1000
-      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.reconnectMinimum = 1000
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
     }
     harness.connect()
     let told = harness.run(4000)
@@ -238,7 +238,9 @@ extension FailureStage: @unchecked Sendable {}
   func theGoodOneFirst(lifetime: UInt32, first: String) throws {
     let world = World()
     world.refusing = ["a", "c"]
-    let harness = try ClientHarness(world, url: "mqtt://a,b,c") { $0.jitter = Backoff.Jitter.none.rawValue }
+    let harness = try ClientHarness(world, url: "mqtt://a,b,c") {
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
+    }
     harness.connect()
     _ = harness.run(lifetime)
     #expect(world.looked == ["a:1883", "b:1883"])
@@ -256,7 +258,7 @@ extension FailureStage: @unchecked Sendable {}
     for seed in 0..<200 {
       let world = World()
       world.random = World.LCG(state: UInt32(seed) &* 7919)
-      let harness = try ClientHarness(world, url: "mqtt://a,b,c,d") { $0.shuffle = true }
+      let harness = try ClientHarness(world, url: "mqtt://a,b,c,d") { $0.connection.shuffle = true }
       harness.connect()
       firsts[world.looked[0], default: 0] += 1
     }
@@ -267,7 +269,7 @@ extension FailureStage: @unchecked Sendable {}
   @Test func aNameThatHangs() throws {
     let world = World()
     world.name = .never
-    let harness = try ClientHarness(world, url: "mqtt://a,b") { $0.connectTimeout = 5000 }
+    let harness = try ClientHarness(world, url: "mqtt://a,b") { $0.connection.connectTimeout = 5000 }
     harness.connect()
     _ = harness.run(4999)
     world.name = .found(after: 1)
@@ -281,8 +283,8 @@ extension FailureStage: @unchecked Sendable {}
     let world = World()
     world.name = .found(after: 8000)
     let harness = try ClientHarness(world, url: "mqtt://a") {
-      $0.connectTimeout = 5000
-      $0.noReconnect = true
+      $0.connection.connectTimeout = 5000
+      $0.connection.noReconnect = true
     }
     harness.connect()
     #expect(harness.run(5000).map(\.what) == [.disconnected(.timeout, .resolve, retry: nil)])
@@ -312,8 +314,8 @@ extension FailureStage: @unchecked Sendable {}
     let harness = try ClientHarness(world, url: "mqtt://10.0.0.1") {
       $0.protocolVersion = 5
       $0.redirect = true
-      $0.connectTimeout = 5000
-      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.connectTimeout = 5000
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
     }
     harness.connect()
     #expect(
@@ -334,7 +336,7 @@ extension FailureStage: @unchecked Sendable {}
     try ClientHarness(world, url: url) {
       $0.protocolVersion = 5
       $0.redirect = follows
-      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
     }
   }
 
@@ -401,7 +403,7 @@ extension FailureStage: @unchecked Sendable {}
       $0.protocolVersion = 5
       $0.redirect = true
       $0.keepAlive = 65_535
-      $0.jitter = Backoff.Jitter.none.rawValue
+      $0.connection.jitter = Backoff.Jitter.none.rawValue
     }
     harness.connect()
     for _ in 0..<4 { _ = harness.run(10 * 86_400_000) }

@@ -288,7 +288,7 @@ import Testing
   func roundsUp(messages: UInt32, slots: Int) throws {
     var request = RequestedOptions()
     let host = Array("server".utf8)
-    request.host = host.span
+    request.connection.host = host.span
     request.submitMessages = messages
     request.submitBytes = 16
     var plan = ArenaLayout()

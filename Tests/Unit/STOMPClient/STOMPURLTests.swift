@@ -14,7 +14,7 @@ import Testing
       let servers = (0..<parsed.url.servers.count).map {
         "\(shown(parsed.url.servers.host($0))):\(parsed.url.servers.port($0))"
       }
-      let scheme = parsed.scheme.map { "\($0)" } ?? "-"
+      let scheme = parsed.carrier.map { "\($0)" } ?? "-"
       return
         "\(scheme) \(shown(parsed.url.userName)) \(shown(parsed.url.password)) \(servers.joined(separator: ",")) \(shown(parsed.url.path))"
     } catch {
@@ -23,13 +23,13 @@ import Testing
   }
 
   @Test(arguments: [
-    ("stomp://h", "stomp   h:0 "), ("STOMP://u:p@h:61613/", "stomp u p h:61613 "),
-    ("stomps://a,b:1", "stomps   a:0,b:1 "),
-    ("stomp+ssl://h", "stomps   h:0 "), ("stomp+tls://h", "stomps   h:0 "),
-    ("stomp+ws://h/ws", "ws   h:0 /ws"),
-    ("ws://h:15674/ws", "ws   h:15674 /ws"), ("wss://h", "wss   h:0 "),
-    ("stomp+wss://h/a?b", "wss   h:0 /a?b"),
-    ("unix:/run/stomp", "unix   /run/stomp:0 "), ("h", "-   h:0 "), ("u@h:1", "- u  h:1 "),
+    ("stomp://h", "tcp   h:0 "), ("STOMP://u:p@h:61613/", "tcp u p h:61613 "),
+    ("stomps://a,b:1", "tls   a:0,b:1 "),
+    ("stomp+ssl://h", "tls   h:0 "), ("stomp+tls://h", "tls   h:0 "),
+    ("stomp+ws://h/ws", "webSocket   h:0 /ws"),
+    ("ws://h:15674/ws", "webSocket   h:15674 /ws"), ("wss://h", "secureWebSocket   h:0 "),
+    ("stomp+wss://h/a?b", "secureWebSocket   h:0 /a?b"),
+    ("unix:/run/stomp", "file   /run/stomp:0 "), ("h", "-   h:0 "), ("u@h:1", "- u  h:1 "),
   ])
   func good(_ text: String, _ expected: String) { #expect(Self.parts(text) == expected) }
 
@@ -40,8 +40,4 @@ import Testing
     ("stomp://" + String(repeating: "h", count: 1100), "tooLong"),
   ])
   func bad(_ text: String, _ error: String) { #expect(Self.parts(text) == error) }
-
-  @Test func ports() {
-    #expect([STOMPScheme.stomp, .stomps, .ws, .wss].map { $0.usualPort } == [61_613, 61_614, 80, 443])
-  }
 }

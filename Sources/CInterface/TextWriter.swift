@@ -3,32 +3,32 @@ import Storage
 /// A text in the buffer of a program, as far as there is room, with a zero behind it. It counts what there is no room for,
 /// too, as snprintf() does.
 @safe
-struct TextWriter {
+public struct TextWriter {
   private let text: UnsafeMutablePointer<CChar>?
   private let capacity: Int
-  private(set) var count = 0
+  public private(set) var count = 0
 
   /// The caller guarantees room for `capacity` bytes, unless `text` is nil.
-  init(_ text: UnsafeMutablePointer<CChar>?, _ capacity: Int) {
+  public init(_ text: UnsafeMutablePointer<CChar>?, _ capacity: Int) {
     unsafe self.text = unsafe text
     self.capacity = unsafe text == nil ? 0 : capacity
   }
 
   @inline(never)
-  mutating func add(_ byte: UInt8) {
+  public mutating func add(_ byte: UInt8) {
     if count < capacity &- 1 { unsafe text?[count] = CChar(bitPattern: byte) }
     count &+= 1
   }
 
   /// A literal ends with a zero.
   @inline(never)
-  mutating func add(_ literal: StaticString) {
+  public mutating func add(_ literal: StaticString) {
     unsafe add(name: UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self))
   }
 
   /// The caller guarantees a zero at its end.
   @inline(never)
-  mutating func add(name: UnsafePointer<CChar>?) {
+  public mutating func add(name: UnsafePointer<CChar>?) {
     guard var next = unsafe name else { return }
     while unsafe next.pointee != 0 {
       unsafe add(UInt8(bitPattern: next.pointee))
@@ -37,7 +37,7 @@ struct TextWriter {
   }
 
   @inline(never)
-  mutating func add(_ number: UInt64) {
+  public mutating func add(_ number: UInt64) {
     let value = Counter(value: number)
     let size = Decimal.size(value)
     // 2 to the 64th has 20 digits.
@@ -49,7 +49,7 @@ struct TextWriter {
   }
 
   @inline(never)
-  mutating func add(_ number: Int32) {
+  public mutating func add(_ number: Int32) {
     if number < 0 { add(UInt8(ascii: "-")) }
     add(Counter(number.magnitude).uint64)
   }
@@ -58,7 +58,7 @@ struct TextWriter {
   ///
   /// The caller guarantees that the bytes are there.
   @inline(never)
-  mutating func add(quoted data: UnsafeRawPointer?, _ size: Int) {
+  public mutating func add(quoted data: UnsafeRawPointer?, _ size: Int) {
     guard let data = unsafe data else { return add("\"\"") }
     add(UInt8(ascii: "\""))
     var isControl = false
@@ -86,7 +86,7 @@ struct TextWriter {
   }
 
   /// Returns how long the whole is.
-  func finish() -> Int {
+  public func finish() -> Int {
     if capacity > 0 { unsafe text?[min(count, capacity &- 1)] = 0 }
     return count
   }
