@@ -12,6 +12,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   /// What ERROR says, as byte ranges of `receivedBytes`, which stay until the next connection is opened.
   public struct CloseDetails: BitwiseCopyable {
     public let message: ByteRange
+    public let headers: ByteRange
     public let body: ByteRange
   }
 
@@ -79,6 +80,6 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
       case .heartBeat: .keepAlive
       case .headTooLarge: .violation(rule: 0)
       }
-    return CloseRequest(cause, details: CloseDetails(message: reason.message, body: reason.body))
+    return CloseRequest(cause, details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
   }
 }

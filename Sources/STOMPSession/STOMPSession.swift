@@ -51,8 +51,6 @@ public struct STOMPSession: ~Copyable {
   /// ACK and NACK outside of transactions, heart-beats, DISCONNECT.
   var control: ByteQueue
   var receiver: ByteQueue
-  /// CONNECTED was not told yet.
-  var owesConnected = false
   /// How many transactions the end of a connection has ended.
   var lostTransactions = 0
   /// The application has asked to disconnect.
@@ -127,7 +125,7 @@ struct Sending: BitwiseCopyable {
 /// A frame that waits to be taken, or was taken and not released.
 struct PendingFrame: BitwiseCopyable {
   enum Kind: UInt8, BitwiseCopyable {
-    case none, message, part
+    case none, connected, message, part
   }
 
   var kind = Kind.none
@@ -177,6 +175,7 @@ public struct STOMPCloseReason: BitwiseCopyable {
   public let cause: Cause
   /// Of ERROR, in `receivedBytes`, which stay there until the next connection is opened.
   public var message = ByteRange.empty
+  public var headers = ByteRange.empty
   public var body = ByteRange.empty
 }
 

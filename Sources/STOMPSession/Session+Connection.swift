@@ -10,7 +10,6 @@ extension STOMPSession {
     isLeaving = false
     hasDisconnect = false
     leaveDeadline = nil
-    owesConnected = false
     arrival = Arrival()
     sending = Sending()
     receiver.removeAll()

@@ -14,21 +14,22 @@ public enum STOMPEvent: BitwiseCopyable {
 /// Outputs: events, one at a time.
 extension STOMPSession {
   public var hasEvent: Bool {
-    owesConnected || outbox.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
+    isConnectedWaiting || outbox.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
       || isMessageWaiting || outbox.hasRoomEvent
   }
 
   private var isMessageWaiting: Bool { arrival.event.kind != .none && !arrival.event.isBorrowed }
+  private var isConnectedWaiting: Bool { arrival.event.kind == .connected && !arrival.event.isBorrowed }
 
   /// What the transport brought has not all been handed out.
-  public var hasUndeliveredEvent: Bool { owesConnected || arrival.event.kind != .none }
+  public var hasUndeliveredEvent: Bool { arrival.event.kind != .none }
   public var eventIsBorrowed: Bool { arrival.event.isBorrowed }
 
   /// Releases the last event, and returns the next one.
   public mutating func nextEvent(at now: Instant) -> STOMPEvent? {
     release(at: now)
-    if owesConnected {
-      owesConnected = false
+    if isConnectedWaiting {
+      arrival.event.isBorrowed = true
       return .connected
     }
     if let completion = outbox.takeCompletion() {
@@ -41,6 +42,7 @@ extension STOMPSession {
     }
     if isMessageWaiting {
       arrival.event.isBorrowed = true
+      if arrival.parser.frame.hasEscapes { undoEscapes() }
       return .message(arrival.event.message)
     }
     if outbox.hasRoomEvent {
@@ -48,6 +50,18 @@ extension STOMPSession {
       return .room
     }
     return nil
+  }
+
+  @inline(never)
+  mutating func undoEscapes() {
+    Self.undoEscapes(&arrival.parser, in: &receiver, version)
+  }
+
+  private static func undoEscapes(
+    _ parser: inout FrameParser, in receiver: inout ByteQueue, _ version: STOMPVersion
+  ) {
+    var bytes = receiver.mutableBytes(at: 0, count: parser.frame.bodyOffset)
+    parser.undoEscapes(in: &bytes, version)
   }
 
   /// The application is done with the message that it has.

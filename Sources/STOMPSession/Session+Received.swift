@@ -92,7 +92,7 @@ extension STOMPSession {
     switch frame.command {
     case .connected:
       connected(frame, at: now)
-      if arrival.closeReason == nil { consume(size) }
+      arrival.event.size = size
     case .receipt:
       confirmed(Receipt(text(frame.receiptID)))
       consume(size)
@@ -131,7 +131,8 @@ extension STOMPSession {
     version = agreed
     phase = .up
     isAccepted = true
-    owesConnected = true
+    arrival.event.kind = .connected
+    arrival.event.isBorrowed = false
     heartBeats.agree(with: server, at: now)
   }
 
@@ -149,10 +150,13 @@ extension STOMPSession {
 
   private mutating func failed(_ frame: ServerFrame, bodySize: Int) {
     let isRefusal = phase != .up
+    if frame.hasEscapes { undoEscapes() }
+    let said = arrival.parser.frame
     var reason = STOMPCloseReason(cause: isRefusal ? .refused : .error)
-    reason.message = frame.message.shifted(by: receiver.position)
-    reason.body = ByteRange(offset: receiver.position &+ frame.bodyOffset, count: bodySize)
-    switch Receipt(text(frame.receiptID)) {
+    reason.message = said.message.shifted(by: receiver.position)
+    reason.headers = said.headers.shifted(by: receiver.position)
+    reason.body = ByteRange(offset: receiver.position &+ said.bodyOffset, count: bodySize)
+    switch Receipt(text(said.receiptID)) {
     case .frame(let number): _ = outbox.refused(number)
     case .subscription(let slot): subscriptions.refused(slot)
     case .end, nil: break

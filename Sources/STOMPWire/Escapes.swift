@@ -2,7 +2,7 @@ import Storage
 
 /// What stands for the bytes that a header may not have ("Value Encoding").
 public enum Escapes {
-  private static var backslash: UInt8 { UInt8(ascii: "\\") }
+  static var backslash: UInt8 { UInt8(ascii: "\\") }
 
   /// The letter that follows a backslash in place of this byte; 0: the byte stands for itself.
   @inline(__always)
@@ -17,7 +17,7 @@ public enum Escapes {
   }
 
   /// What a letter behind a backslash stands for; `nil`: it is undefined.
-  private static func byte(for letter: UInt8, _ version: STOMPVersion) -> UInt8? {
+  static func byte(for letter: UInt8, _ version: STOMPVersion) -> UInt8? {
     switch letter {
     case UInt8(ascii: "n"): lineFeed
     case UInt8(ascii: "c"): UInt8(ascii: ":")
@@ -56,27 +56,5 @@ public enum Escapes {
       Word.contains(UInt8(ascii: ":"), in: $0) | Word.contains(backslash, in: $0)
         | Word.contains(lineFeed, in: $0) | Word.contains(carriageReturn, in: $0)
     }
-  }
-
-  /// Undoes the escapes of a value that was checked; `target` is at least as long. Returns how many bytes there are.
-  @_lifetime(target: copy target)
-  public static func undo(
-    _ text: Span<UInt8>, into target: inout MutableSpan<UInt8>, _ version: STOMPVersion
-  ) -> Int {
-    var count = 0
-    var index = 0
-    while index < text.count {
-      var next = text[index]
-      if version.hasEscapes, next == backslash, index &+ 1 < text.count,
-        let byte = byte(for: text[index &+ 1], version)
-      {
-        next = byte
-        index &+= 1
-      }
-      target[count] = next
-      count &+= 1
-      index &+= 1
-    }
-    return count
   }
 }

@@ -3,7 +3,7 @@ public import Storage
 /// Finds the frame at the front of a buffer that grows, line by line. It looks at each byte once, however the bytes
 /// come.
 public struct FrameParser: BitwiseCopyable {
-  public private(set) var frame = ServerFrame()
+  public internal(set) var frame = ServerFrame()
   /// Where the line begins that is read next.
   private var line = 0
   /// Up to where that line has no end.
@@ -11,6 +11,11 @@ public struct FrameParser: BitwiseCopyable {
   private var hasCommand = false
 
   public init() {}
+
+  /// Undoes the escapes in the headers of the frame that it has found at the front of these bytes.
+  public mutating func undoEscapes(in bytes: inout MutableSpan<UInt8>, _ version: STOMPVersion) {
+    frame.undoEscapes(in: &bytes, version)
+  }
 
   /// Returns how many bytes at the front are ends of lines: between frames they are heart-beats.
   public static func leadingLineEnds(_ bytes: Span<UInt8>) -> Int {

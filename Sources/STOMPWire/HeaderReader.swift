@@ -1,10 +1,10 @@
 public import Storage
 
-/// The header lines of a frame, one after the other. Values are as they came: with their escapes.
+/// The headers of a frame of the server, one after the other: as they came, or as `ServerFrame.undoEscapes` has left them.
 public struct HeaderReader: ~Escapable {
   private let lines: Span<UInt8>
   private let strips: Bool
-  /// Where the next line begins.
+  /// Where the next one begins.
   public private(set) var position: Int
 
   /// As byte ranges of the lines.
@@ -15,23 +15,31 @@ public struct HeaderReader: ~Escapable {
 
   /// `lines` are those of `ServerFrame.headers`. `position` is 0, or that of another reader of the same lines.
   @_lifetime(copy lines)
-  public init(_ lines: Span<UInt8>, _ frame: ServerFrame, _ version: STOMPVersion, from position: Int = 0) {
+  public init(_ lines: Span<UInt8>, strips: Bool, from position: Int = 0) {
     self.lines = lines
-    strips = version.hasCarriageReturns || frame.command == .connected
+    self.strips = strips
     self.position = position
   }
 
+  /// Whether a carriage return at the end of a line belongs to that end.
+  public static func strips(_ command: ServerCommand, _ version: STOMPVersion) -> Bool {
+    version.hasCarriageReturns || command == .connected
+  }
+
+  /// `nil`: there is no further one, or what is left is none.
   @_lifetime(self: copy self)
   public mutating func next() -> Header? {
-    guard position < lines.count else { return nil }
+    guard position >= 0, position < lines.count else { return nil }
+    let isRaw = lines[lines.count &- 1] == lineFeed
     let start = position
-    let end = ByteSearch.firstIndex(of: lineFeed, in: lines, from: start)
+    let colon = ByteSearch.firstIndex(of: isRaw ? UInt8(ascii: ":") : 0, in: lines, from: start)
+    guard colon < lines.count else { return nil }
+    let end = ByteSearch.firstIndex(of: isRaw ? lineFeed : 0, in: lines, from: colon &+ 1)
+    guard end < lines.count else { return nil }
     position = end &+ 1
-    let last = strips && end > start && lines[end &- 1] == carriageReturn ? end &- 1 : end
-    let colon = min(last, ByteSearch.firstIndex(of: UInt8(ascii: ":"), in: lines, from: start))
-    let first = min(last, colon &+ 1)
+    let hasReturn = isRaw && strips && end > colon &+ 1 && lines[end &- 1] == carriageReturn
     return Header(
       name: ByteRange(offset: start, count: colon &- start),
-      value: ByteRange(offset: first, count: last &- first))
+      value: ByteRange(offset: colon &+ 1, count: end &- colon &- 1 &- (hasReturn ? 1 : 0)))
   }
 }

@@ -71,6 +71,13 @@
     return unsafe region.uncheckedBytes(at: position &+ offset, count: size)
   }
 
+  /// The same, to be changed.
+  @_lifetime(&self)
+  public mutating func mutableBytes(at offset: Int, count size: Int) -> MutableSpan<UInt8> {
+    precondition(offset >= 0 && size >= 0 && offset <= count &- size)
+    return region.mutableBytes(in: position &+ offset..<position &+ offset &+ size)
+  }
+
   // MARK: At the end
 
   /// Returns the space for the next bytes; `append` says how many came.

@@ -178,6 +178,7 @@ final class STOMPHarness {
     _ = sent()
     say("CONNECTED/version:\(version)/\(more)/^")
     _ = event()
+    session.release(at: now)
   }
 
   // MARK: Commands

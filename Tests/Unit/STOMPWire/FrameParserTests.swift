@@ -41,12 +41,38 @@ struct ParsedFrame: Equatable {
       frame.destination, frame.messageID, frame.subscription, frame.ack, frame.contentType, frame.receiptID,
       frame.message, frame.version, frame.heartBeat, frame.session, frame.server,
     ].map { text($0) }
+    headers = Self.headers(bytes, frame, version)
+    undone = Undone(bytes, frame, version)
+  }
+
+  private static func headers(_ bytes: [UInt8], _ frame: ServerFrame, _ version: STOMPVersion) -> [[String]] {
     let lines = Array(bytes[frame.headers.range])
-    var reader = HeaderReader(lines.span, frame, version)
+    var reader = HeaderReader(lines.span, strips: HeaderReader.strips(frame.command, version))
+    var found: [[String]] = []
     while let header = reader.next() {
-      headers.append([header.name, header.value].map { String(decoding: lines[$0.range], as: UTF8.self) })
+      found.append([header.name, header.value].map { String(decoding: lines[$0.range], as: UTF8.self) })
+    }
+    return found
+  }
+
+  /// The same frame without its escapes.
+  struct Undone: Equatable {
+    var headers: [[String]] = []
+    var known: [String] = []
+
+    init(_ bytes: [UInt8], _ frame: ServerFrame, _ version: STOMPVersion) {
+      var (bytes, frame) = (bytes, frame)
+      do {
+        var span = bytes.mutableSpan
+        frame.undoEscapes(in: &span, version)
+      }
+      headers = ParsedFrame.headers(bytes, frame, version)
+      known = [frame.destination, frame.messageID, frame.contentType, frame.message].map {
+        String(decoding: bytes[$0.range], as: UTF8.self)
+      }
     }
   }
+  var undone: Undone?
 
   /// Those that are not empty, in the order of the properties.
   var values: [String] { known.filter { !$0.isEmpty } }
@@ -156,6 +182,21 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     #expect(
       ParsedFrame(carriageReturn, .v12).hasEscapes && ParsedFrame(carriageReturn, .v11).error == .escape)
     #expect(ParsedFrame(bytes("CONNECTED\nversion:1.2\nsession:\\x\n\n\0")).error == nil)
+  }
+
+  /// Values that the frame knows have moved, empty ones and repeated ones, too; without escapes nothing has.
+  @Test func escapesThatAreUndone() {
+    let text = bytes(
+      "MESSAGE\r\na\\cb:c\\nd\r\ndestination:\\\\q\r\nmessage-id:\r\nsubscription:1\r\ndestination:x\r\nmessage:\\r\r\n\r\n\0")
+    let undone = ParsedFrame(text, .v12).undone
+    #expect(undone?.known == ["\\q", "", "", "\r"])
+    #expect(
+      undone?.headers == [
+        ["a:b", "c\nd"], ["destination", "\\q"], ["message-id", ""], ["subscription", "1"], ["destination", "x"],
+        ["message", "\r"],
+      ])
+    let plain = ParsedFrame(bytes("ERROR\nmessage:no\n\n\0"))
+    #expect(plain.undone?.headers == plain.headers && plain.undone?.known == ["", "", "", "no"])
   }
 
   /// "MESSAGE" of 1.0 need not say for which subscription it is.
