@@ -54,6 +54,20 @@ public struct TextWriter {
     add(Counter(number.magnitude).uint64)
   }
 
+  /// Nothing if the number is `none`.
+  public mutating func add(_ label: StaticString, _ number: Int32, unless none: Int32) {
+    guard number != none else { return }
+    add(label)
+    add(number)
+  }
+
+  /// Nothing if the number is 0.
+  public mutating func add(_ label: StaticString, _ number: UInt64) {
+    guard number != 0 else { return }
+    add(label)
+    add(number)
+  }
+
   /// UTF-8 between quotation marks. What controls a terminal (C0, DEL, C1) becomes \xNN, byte by byte.
   ///
   /// The caller guarantees that the bytes are there.

@@ -33,6 +33,14 @@ public enum FailureCause: BitwiseCopyable {
   case timeout
   case declined  // the application had no credentials
 
+  /// That of the system, or of its resolver; 0: there is none.
+  public var systemError: Int32 {
+    switch self {
+    case .network(let error), .resolve(let error): error
+    default: 0
+    }
+  }
+
   /// The number that the log has for it.
   var ordinal: Int {
     switch self {

@@ -133,6 +133,7 @@ extension ConnectionRequest {
       return
     }
     layers.isWebSocket = true
+    layers.takesText = takesText
     layers.path = webSocketPath.count > 0 ? webSocketPath : usualPath.bytes
     layers.headers = webSocketHeaders
     layers.subprotocols = webSocketProtocol.count > 0 ? webSocketProtocol : usualSubprotocols.bytes

@@ -10,6 +10,7 @@ public struct ConnectionRequest: ~Copyable, ~Escapable {
   public let usualSecurePort: UInt16
   public let usualPath: StaticString
   public var usualSubprotocols: StaticString
+  public var takesText = false
 
   public var noReconnect = false
   public var shuffle = false

@@ -63,3 +63,14 @@ public struct DriverPlan {
     hosts = plan.reserve(max(ServerTable.byteCount(options), options.hostBytes), of: UInt8.self)
   }
 }
+
+extension SocketOptions {
+  /// Puts them where the platform finds them as long as it lives: in `slice`, which has room for one, or for none if they
+  /// are the usual ones.
+  public func stored(in block: borrowing Arena, _ slice: ArenaSlice<SocketOptions>) -> Stored {
+    guard slice.count > 0 else { return Stored() }
+    let place = unsafe block.start(of: slice)
+    unsafe place.initialize(to: self)
+    return unsafe Stored(at: UnsafePointer(place))
+  }
+}

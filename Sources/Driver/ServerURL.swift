@@ -214,6 +214,18 @@ public struct ServerURL: BitwiseCopyable {
   }
 }
 
+extension ServerURL {
+  /// Undoes the percent-encoding of user name and password, one behind the other. Returns how many bytes they have.
+  @inline(never)
+  public func decodeCredentials(
+    of url: Span<UInt8>, into room: inout MutableSpan<UInt8>
+  ) -> (userName: Int, password: Int) {
+    let size = Self.decode(url.extracting(userName.range), into: &room)
+    var rest = room._mutatingExtracting(size...)
+    return (size, Self.decode(url.extracting(password.range), into: &rest))
+  }
+}
+
 /// The schemes of a protocol.
 public protocol URLScheme {
   /// What the scheme of a URL says, which has `size` bytes; `nil`: it is none of this protocol.

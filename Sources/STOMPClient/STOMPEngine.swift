@@ -20,7 +20,9 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   /// Of what happens now.
   private var now = Instant(milliseconds: 0)
 
-  public init(_ session: consuming STOMPSession) { self.session = session }
+  init(_ options: borrowing STOMPClientOptions, plan: borrowing STOMPClientPlan, block: borrowing Arena) {
+    session = STOMPSession(options.session, plan: plan.session, block: block)
+  }
 
   // MARK: Getters
 
@@ -71,15 +73,18 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
 
   public var closeRequest: CloseRequest<CloseDetails>? {
     guard let reason = session.closeReason else { return nil }
-    let cause: FailureCause =
-      switch reason.cause {
-      case .requested: .requested
-      case .refused: .refused
-      case .error: .serverClosed
-      case .malformed(let rule): .malformed(rule: rule.rawValue)
-      case .heartBeat: .keepAlive
-      case .headTooLarge: .violation(rule: 0)
-      }
-    return CloseRequest(cause, details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
+    var stage: FailureStage? = nil
+    let cause: FailureCause
+    switch reason.cause {
+    case .requested: cause = .requested
+    case .refused: cause = .refused
+    case .error: cause = .serverClosed
+    case .malformed(let rule): cause = .malformed(rule: rule.rawValue)
+    case .heartBeat: cause = .keepAlive
+    case .receiptTimeout: (cause, stage) = (.timeout, .acknowledgement)
+    case .headTooLarge: cause = .violation(rule: 0)
+    }
+    return CloseRequest(
+      cause, stage: stage, details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
   }
 }

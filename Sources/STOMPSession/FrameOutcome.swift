@@ -4,7 +4,6 @@ public enum FrameOutcome: UInt8, BitwiseCopyable, Sendable {
   case refused  // the server answered with ERROR
   case unknown  // the connection broke before the receipt: the server has it, or not
   case connectionLost  // it was of a connection, and not sent
-  case timedOut  // no receipt came in time
 }
 
 public struct FrameCompletion: BitwiseCopyable {
@@ -12,6 +11,7 @@ public struct FrameCompletion: BitwiseCopyable {
   let kind: FrameQueue.Kind
   public let outcome: FrameOutcome
 
+  public var commits: Bool { kind == .commit }
   /// COMMIT or ABORT, which end a transaction.
   public var endsTransaction: Bool { kind == .commit || kind == .abort }
 }

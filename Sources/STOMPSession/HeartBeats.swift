@@ -9,6 +9,8 @@ struct HeartBeats: BitwiseCopyable {
   private var sendGap: UInt32 = 0
   /// Milliseconds after which the server is dead; 0: never.
   private var deadGap: UInt32 = 0
+  /// What was agreed in both directions; 0: nothing.
+  private(set) var agreed = HeartBeat.none
   private var lastSent = Instant(milliseconds: 0)
   private var lastHeard = Instant(milliseconds: 0)
 
@@ -18,6 +20,7 @@ struct HeartBeats: BitwiseCopyable {
   mutating func agree(with server: HeartBeat, at now: Instant) {
     let sends = own.agreed(with: server)
     let hears = server.agreed(with: own)
+    agreed = HeartBeat(sends: sends, wants: hears)
     // "the sender MUST send new data at least every n milliseconds": timers are late, and networks delay.
     sendGap = sends &- sends / 5
     // "the receiver SHOULD be tolerant and take into account an error margin".

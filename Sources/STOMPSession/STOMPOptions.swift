@@ -13,6 +13,8 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
   /// More headers of CONNECT (`HeaderList`).
   public var headers: Span<UInt8>
   public var heartBeat = HeartBeat.none
+  /// How long no receipt at all may come while the server owes some, in milliseconds; 0: for ever.
+  public var receiptTimeout: UInt32 = 0
   public var outboxBytes = 65_536
   public var outboxFrames = 256
   public var receiveBytes = 4096
@@ -22,6 +24,8 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
   public var subscriptionBytes = 256
   /// Messages that wait for ACK or NACK.
   public var heldMessages = 64
+  /// The room for other credentials; 0: those of the options stay.
+  public var credentialBytes = 0
   /// The room for what each of them is called.
   public var heldBytes = 128
   public var transactions = 4
@@ -34,27 +38,56 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
     self.headers = headers
   }
 
-  /// Describes CONNECT.
+  /// Describes CONNECT, but for its end.
   func connect<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output) {
     output.begin(.connect)
     if newest >= .v11 {
       output.header("accept-version", versions: oldest, newest)
       output.header("host", host)
     }
-    if login.count > 0 { output.header("login", login) }
-    if passcode.count > 0 { output.header("passcode", passcode) }
     if newest >= .v11 && heartBeat != .none { output.header("heart-beat", heartBeat) }
     var list = HeaderList(headers)
     while let pair = list.next() {
       output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
     }
-    output.end()
   }
 
+  /// Of what comes before the credentials.
   var connectSize: Int {
     var size = FrameSize(newest)
     connect(to: &size)
     return size.count
+  }
+
+  /// The room for the credentials, and the end.
+  var credentialsSize: Int {
+    let asked = Credentials.size(login: Span(), passcode: Span()) &+ credentialBytes &+ Credentials.headerBytes
+    return max(Credentials.size(login: login, passcode: passcode), credentialBytes > 0 ? asked : 0)
+  }
+}
+
+/// The end of CONNECT: the only part of it that may change.
+enum Credentials {
+  static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
+    to output: inout Output, login: Span<UInt8>, passcode: Span<UInt8>
+  ) {
+    if login.count > 0 { output.header("login", login) }
+    if passcode.count > 0 { output.header("passcode", passcode) }
+    output.end()
+  }
+
+  static func size(login: Span<UInt8>, passcode: Span<UInt8>) -> Int {
+    var size = FrameSize(.v12, escapes: false)
+    describe(to: &size, login: login, passcode: passcode)
+    return size.count
+  }
+
+  /// What both headers have besides their values.
+  static var headerBytes: Int { 17 }
+
+  /// CONNECT has no escapes, whatever the version.
+  static func areValid(login: Span<UInt8>, passcode: Span<UInt8>) -> Bool {
+    HeaderText.isValid(login, .v10, isName: false) && HeaderText.isValid(passcode, .v10, isName: false)
   }
 }
 
@@ -76,7 +109,7 @@ public struct STOMPPlan {
     slots = layout.reserve(options.subscriptions, of: SubscriptionSlots.Slot.self)
     held = layout.reserve(options.heldMessages, of: HeldMessages.Entry.self)
     transactions = layout.reserve(options.transactions, of: Transactions.Transaction.self)
-    connect = layout.reserve(options.connectSize, of: UInt8.self)
+    connect = layout.reserve(options.connectSize &+ options.credentialsSize, of: UInt8.self)
     control = layout.reserve(options.controlBytes, of: UInt8.self)
     receive = layout.reserve(options.receiveBytes, of: UInt8.self)
     outbox = layout.reserve(options.outboxBytes, of: UInt8.self)

@@ -48,6 +48,9 @@ public struct STOMPSession: ~Copyable {
   var arrival = Arrival()
   var sending = Sending()
   var connect: Region
+  /// How many bytes of it come before the credentials, and how many it has.
+  private let connectStart: Int
+  private(set) var connectCount: Int
   /// ACK and NACK outside of transactions, heart-beats, DISCONNECT.
   var control: ByteQueue
   var receiver: ByteQueue
@@ -55,6 +58,9 @@ public struct STOMPSession: ~Copyable {
   var lostTransactions = 0
   /// The application has asked to disconnect.
   public internal(set) var isLeaving = false
+  private let receiptTimeout: UInt32
+  /// When a server that owes receipts has to have sent one.
+  var receiptDeadline: Instant? = nil
   /// DISCONNECT is queued or sent.
   var hasDisconnect = false
   /// When nobody waits any longer for the receipt of the DISCONNECT that was sent.
@@ -67,6 +73,7 @@ public struct STOMPSession: ~Copyable {
     oldest = options.oldest
     newest = options.newest
     version = options.newest
+    receiptTimeout = options.receiptTimeout
     outbox = FrameQueue(bytes: block.region(plan.outbox), entries: block.table(plan.entries))
     subscriptions = SubscriptionSlots(
       slots: block.table(plan.slots), frames: block.region(plan.frames),
@@ -76,18 +83,46 @@ public struct STOMPSession: ~Copyable {
     transactions = Transactions(block.table(plan.transactions))
     heartBeats = HeartBeats(options.heartBeat)
     connect = block.region(plan.connect)
+    connectStart = options.connectSize
+    connectCount = connectStart &+ Credentials.size(login: options.login, passcode: options.passcode)
     control = ByteQueue(region: block.region(plan.control))
     receiver = ByteQueue(region: block.region(plan.receive))
     var writer = FrameWriter(connect.mutableBytes, options.newest)
     options.connect(to: &writer)
+    writeCredentials(login: options.login, passcode: options.passcode)
+  }
+
+  private mutating func writeCredentials(login: Span<UInt8>, passcode: Span<UInt8>) {
+    var writer = FrameWriter(connect.mutableBytes(in: connectStart..<connectCount), .v12, escapes: false)
+    Credentials.describe(to: &writer, login: login, passcode: passcode)
+  }
+
+  /// From the next CONNECT on. Possible as long as none is being sent.
+  public mutating func setCredentials(login: Span<UInt8>, passcode: Span<UInt8>) throws(STOMPError) {
+    guard Credentials.areValid(login: login, passcode: passcode) else { throw .header }
+    let size = Credentials.size(login: login, passcode: passcode)
+    guard size <= connect.count &- connectStart else { throw .tooLarge }
+    connectCount = connectStart &+ size
+    writeCredentials(login: login, passcode: passcode)
   }
 
   // MARK: Getters
 
   public var isConnected: Bool { phase == .up && arrival.closeReason == nil }
 
+  /// How often each side sends something, in milliseconds; 0: as it likes.
+  public var agreedHeartBeat: HeartBeat { heartBeats.agreed }
+
   /// Why the session wants the connection closed; `nil`: it does not.
   public var closeReason: STOMPCloseReason? { arrival.closeReason }
+
+  /// The server owes receipts.
+  var isOwedReceipts: Bool { outbox.unconfirmed &+ subscriptions.unconfirmed > 0 }
+
+  /// The time of a receipt begins, if one is owed.
+  mutating func startReceiptTime(at now: Instant) {
+    receiptDeadline = receiptTimeout > 0 && isOwedReceipts ? now.advanced(by: receiptTimeout) : nil
+  }
 
   /// Nothing waits to be sent or confirmed.
   public var isDrained: Bool {
@@ -169,6 +204,7 @@ public struct STOMPCloseReason: BitwiseCopyable {
     case error  // ERROR
     case malformed(MalformedFrame)
     case heartBeat  // the server is silent
+    case receiptTimeout
     case headTooLarge  // the headers of a frame do not fit into the buffer
   }
 

@@ -10,6 +10,7 @@ extension STOMPSession {
     isLeaving = false
     hasDisconnect = false
     leaveDeadline = nil
+    receiptDeadline = nil
     arrival = Arrival()
     sending = Sending()
     receiver.removeAll()
@@ -24,6 +25,7 @@ extension STOMPSession {
     phase = .disconnected
     isLeaving = false
     leaveDeadline = nil
+    receiptDeadline = nil
     heartBeats.stop()
     sending = Sending()
     control.removeAll()
@@ -48,14 +50,16 @@ extension STOMPSession {
     guard phase == .up, arrival.closeReason == nil else { return }
     // "a client may not receive the last frame sent by the server" ("Connection Lingering").
     if let leaveDeadline, leaveDeadline.isReached(at: now) { return close(.requested) }
-    // Bytes that wait to be read are life, too.
-    if heartBeats.isDead(at: now), wantsReceive { close(.heartBeat) }
+    // Bytes that wait to be read are life, too, and a receipt may be among them.
+    guard wantsReceive else { return }
+    if let receiptDeadline, receiptDeadline.isReached(at: now) { return close(.receiptTimeout) }
+    if heartBeats.isDead(at: now) { close(.heartBeat) }
   }
 
   /// When `timedOut` or `prepareTransmit` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? {
     guard phase == .up, arrival.closeReason == nil else { return nil }
-    return Instant.earlier(heartBeats.deadline, leaveDeadline)
+    return Instant.earlier(receiptDeadline, Instant.earlier(heartBeats.deadline, leaveDeadline))
   }
 
   /// The server takes nothing any more, and sends nothing.

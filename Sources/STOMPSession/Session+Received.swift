@@ -95,6 +95,7 @@ extension STOMPSession {
       arrival.event.size = size
     case .receipt:
       confirmed(Receipt(text(frame.receiptID)))
+      startReceiptTime(at: now)
       consume(size)
     case .error: failed(frame, bodySize: size &- frame.bodyOffset &- 1)
     case .message: deliver(frame, size)

@@ -49,7 +49,7 @@ extension STOMPSession {
     borrowing get {
       switch sending.source {
       case .none: return Span()
-      case .connect: return connect.bytes(at: sending.sent, count: connect.count &- sending.sent)
+      case .connect: return connect.bytes(at: sending.sent, count: connectCount &- sending.sent)
       case .control: return control.bytes
       case .subscription:
         let frame = subscriptions.frame(of: sending.slot)
@@ -63,11 +63,12 @@ extension STOMPSession {
   public mutating func transmitted(_ count: Int, at now: Instant) {
     guard count > 0 else { return }
     heartBeats.sent(at: now)
+    defer { if receiptDeadline == nil { startReceiptTime(at: now) } }
     switch sending.source {
     case .none: return
     case .connect:
       sending.sent &+= count
-      guard sending.sent == connect.count else { return }
+      guard sending.sent == connectCount else { return }
       phase = .awaiting
       sending = Sending()
     case .control:

@@ -33,6 +33,8 @@ struct SubscriptionSlots: ~Copyable {
   let frameBytes: Int
   /// How many have a frame that is to be sent.
   private(set) var unsent = 0
+  /// How many wait for a receipt.
+  private(set) var unconfirmed = 0
   /// How many have a result that was not taken.
   private(set) var results = 0
 
@@ -75,6 +77,7 @@ struct SubscriptionSlots: ~Copyable {
   /// UNSUBSCRIBE was written in place of SUBSCRIBE.
   mutating func remove(_ slot: Int, size: Int, cookie: UInt64) {
     if slots[slot].state != .wanted { unsent &+= 1 }
+    if slots[slot].state == .asked { unconfirmed &-= 1 }
     if slots[slot].hasResult { results &-= 1 }
     slots[slot] = Slot(
       state: .unwanted, mode: slots[slot].mode, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
@@ -99,6 +102,7 @@ struct SubscriptionSlots: ~Copyable {
 
   mutating func sent(_ slot: Int) {
     unsent &-= 1
+    unconfirmed &+= 1
     slots[slot].state = slots[slot].state == .wanted ? .asked : .leaving
   }
 
@@ -107,6 +111,7 @@ struct SubscriptionSlots: ~Copyable {
   /// Its receipt came.
   mutating func confirmed(_ slot: Int) {
     guard slot >= 0, slot < slots.count else { return }
+    if slots[slot].state == .asked || slots[slot].state == .leaving { unconfirmed &-= 1 }
     switch slots[slot].state {
     case .asked: end(slot, .subscribed, .active)
     case .leaving: end(slot, .unsubscribed, .gone)
@@ -119,6 +124,7 @@ struct SubscriptionSlots: ~Copyable {
     guard slot >= 0, slot < slots.count, slots[slot].state == .asked else { return }
     // The application is told, although it may have been confirmed on an earlier connection.
     slots[slot].isAwaited = true
+    unconfirmed &-= 1
     end(slot, .refused, .gone)
   }
 
@@ -145,7 +151,7 @@ struct SubscriptionSlots: ~Copyable {
 
   /// A new connection knows none of them. Those that were to end have ended.
   mutating func connectionEnded() {
-    unsent = 0
+    (unsent, unconfirmed) = (0, 0)
     for slot in 0..<slots.count {
       switch slots[slot].state {
       case .free, .gone: break

@@ -60,10 +60,13 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
   public private(set) var count = 0
   private let version: STOMPVersion
   /// CONNECT has no escapes.
-  private var escapes = true
+  private var escapes: Bool
 
   @_lifetime(immortal)
-  public init(_ version: STOMPVersion) { self.version = version }
+  public init(_ version: STOMPVersion, escapes: Bool = true) {
+    self.version = version
+    self.escapes = escapes
+  }
 
   public mutating func begin(_ command: ClientCommand) {
     escapes = command != .connect
@@ -115,12 +118,15 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   private var target: MutableSpan<UInt8>
   public private(set) var count = 0
   private let version: STOMPVersion
-  private var escapes = true
+  private var escapes: Bool
 
   @_lifetime(copy target)
-  public init(_ target: consuming MutableSpan<UInt8>, _ version: STOMPVersion) {
+  public init(
+    _ target: consuming MutableSpan<UInt8>, _ version: STOMPVersion, escapes: Bool = true
+  ) {
     self.target = target
     self.version = version
+    self.escapes = escapes
   }
 
   @_lifetime(self: copy self)

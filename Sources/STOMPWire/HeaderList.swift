@@ -17,6 +17,36 @@ public struct HeaderList: ~Escapable {
 
   public static var longest: Int { 0xFFFF }
 
+  /// Whether a list may have this header: its texts are UTF-8 without zeros and not too long, and it is none that the
+  /// library writes itself. Whether the version allows it is for `isValid` to say.
+  public static func canHave(_ name: Span<UInt8>, _ value: Span<UInt8>) -> Bool {
+    guard 1...longest ~= name.count, value.count <= longest else { return false }
+    guard HeaderText.isValid(name, .v12, isName: true), HeaderText.isValid(value, .v12, isName: false) else {
+      return false
+    }
+    let own: InlineArray<14, StaticString> = [
+      "accept-version", "ack", "content-length", "content-type", "destination", "heart-beat", "host", "id", "login",
+      "message-id", "passcode", "receipt", "subscription", "transaction",
+    ]
+    for index in own.indices where name.equals(own[index]) { return false }
+    return true
+  }
+
+  /// Writes a header that `canHave` allows; `target` has just the room for it.
+  public static func append(
+    _ name: Span<UInt8>, _ value: Span<UInt8>, to target: inout MutableSpan<UInt8>
+  ) {
+    let sizes = (name: UInt16(truncatingIfNeeded: name.count), value: UInt16(truncatingIfNeeded: value.count))
+    target[0] = UInt8(truncatingIfNeeded: sizes.name)
+    target[1] = UInt8(truncatingIfNeeded: sizes.name >> 8)
+    target[2] = UInt8(truncatingIfNeeded: sizes.value)
+    target[3] = UInt8(truncatingIfNeeded: sizes.value >> 8)
+    var texts = target._mutatingExtracting(4...)
+    copy(name, into: &texts)
+    var rest = texts._mutatingExtracting(name.count...)
+    copy(value, into: &rest)
+  }
+
   /// `nil`: there is no further one, or what is left is none.
   @_lifetime(self: copy self)
   public mutating func next() -> Pair? {

@@ -21,6 +21,13 @@ enum HeaderName {
   }
 }
 
+/// Whether two texts have the same bytes.
+public func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+  guard left.count == right.count else { return false }
+  for index in 0..<left.count where left[index] != right[index] { return false }
+  return true
+}
+
 extension Span<UInt8> {
   /// The text has letters of ASCII alone.
   @inline(__always)

@@ -66,18 +66,6 @@ private func describe(_ event: UnsafePointer<smq_event>, _ text: inout TextWrite
 }
 
 extension TextWriter {
-  fileprivate mutating func add(_ label: StaticString, _ number: Int32, unless none: Int32) {
-    guard number != none else { return }
-    add(label)
-    add(number)
-  }
-
-  fileprivate mutating func add(_ label: StaticString, _ number: UInt64) {
-    guard number != 0 else { return }
-    add(label)
-    add(number)
-  }
-
   fileprivate mutating func add(_ label: StaticString, _ bytes: smq_bytes) {
     guard unsafe bytes.size > 0 else { return }
     add(label)

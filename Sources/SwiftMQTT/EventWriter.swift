@@ -244,12 +244,3 @@ private func bytes(_ extent: ByteRange, of client: borrowing Client) -> smq_byte
 private func pointer(_ span: Span<UInt8>) -> smq_bytes {
   unsafe span.withUnsafeBytes { bytes in unsafe smq_bytes(data: bytes.baseAddress, size: bytes.count) }
 }
-
-extension FailureCause {
-  var systemError: Int32 {
-    switch self {
-    case .network(let error), .resolve(let error): error
-    default: 0
-    }
-  }
-}

@@ -159,7 +159,7 @@ private func makeClient(
     request.connection.servers = server.servers
     request.connection.carrier = parsed.carrier
     if !server.path.range.isEmpty { request.connection.webSocketPath = url.extracting(server.path.range) }
-    sizes = decode(server, of: url, into: &scratch)
+    sizes = server.decodeCredentials(of: url, into: &scratch)
   }
   let decoded = scratch.span
   if sizes.userName > 0 { request.userName = decoded.extracting(0..<sizes.userName) }
@@ -173,7 +173,7 @@ private func makeClient(
     request.connection.proxy = proxy.kind
     request.connection.proxyHost = proxyText.extracting(proxy.url.servers.host(0).range)
     request.connection.proxyPort = UInt32(proxy.url.servers.port(0))
-    proxySizes = decode(proxy.url, of: proxyText, into: &proxyScratch)
+    proxySizes = proxy.url.decodeCredentials(of: proxyText, into: &proxyScratch)
   }
   let proxyDecoded = proxyScratch.span
   request.connection.proxyUser = proxyDecoded.extracting(0..<proxySizes.userName)
@@ -202,7 +202,7 @@ private func makeClient(
   do throws(PlatformError) {
     let isCallerDriven = Feature.hasEngine && checked.driver.isCallerDriven
     let block = unsafe Arena(start: memory)
-    let stored = unsafe store(checked.sockets, at: block.start(of: socketSlice), count: socketSlice.count)
+    let stored = checked.sockets.stored(in: block, socketSlice)
     var system = isCallerDriven ? Linux() : try Linux(stored)
     let wakeUp =
       Feature.hasSubmit && checked.submitMessages > 0 && !isCallerDriven ? try system.wakeUp() : .none
@@ -289,25 +289,6 @@ private func readWill(
   unsafe request.willRetain = will.pointee.retain
   unsafe request.willExpiry = will.pointee.expiry_s
   request.willProperties = try unsafe span(will.pointee.properties)
-}
-
-/// The caller guarantees room for as many options, one or none, which nothing else uses.
-private func store(
-  _ options: SocketOptions, at place: UnsafeMutablePointer<SocketOptions>, count: Int
-) -> SocketOptions.Stored {
-  guard count > 0 else { return SocketOptions.Stored() }
-  unsafe place.initialize(to: options)
-  return unsafe SocketOptions.Stored(at: UnsafePointer(place))
-}
-
-/// Undoes the percent-encoding of user name and password, one behind the other.
-@inline(never)
-private func decode(
-  _ server: ServerURL, of url: Span<UInt8>, into room: inout MutableSpan<UInt8>
-) -> (userName: Int, password: Int) {
-  let userName = ServerURL.decode(url.extracting(server.userName.range), into: &room)
-  var rest = room._mutatingExtracting(userName...)
-  return (userName, ServerURL.decode(url.extracting(server.password.range), into: &rest))
 }
 
 private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> MQTTURL {

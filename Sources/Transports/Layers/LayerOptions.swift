@@ -22,6 +22,8 @@ public struct LayerOptions: ~Escapable {
   public var headers: Span<UInt8>
   /// The subprotocols that are offered.
   public var subprotocols: Span<UInt8>
+  /// Text frames are taken as well as binary ones.
+  public var takesText = false
   /// The largest frame that is sent, with its header.
   public var frameBytes = 0
   /// Room for another path and other headers; 0: just these.

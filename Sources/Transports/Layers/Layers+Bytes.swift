@@ -166,7 +166,7 @@ extension Layers {
     socks = SOCKS5()
     connect = HTTPConnect()
     upgrade = WebSocketHandshake(nonce: InlineArray(repeating: 0))
-    if hasWebSocket { webSocket.element.reader = WebSocketReader() }
+    if hasWebSocket { webSocket.element.reset() }
     nextStep = .needsBytes
     hasMoreInside = false
     readsAfterSending = false

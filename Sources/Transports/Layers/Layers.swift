@@ -72,9 +72,9 @@ public struct Layers: ~Copyable {
       // The plan has room for it if there is an engine.
       unsafe TLSConnection(engine.unsafelyUnwrapped, in: block, plan.tlsMemory, failure: plan.tlsFailure)
     }
-    let frameBytes = options.frameBytes
+    let (frameBytes, takesText) = (options.frameBytes, options.takesText)
     webSocket = OptionalSlot(plan.webSocket, in: block, if: Feature.hasWebSocket) {
-      WebSocket(largestFrame: frameBytes)
+      WebSocket(largestFrame: frameBytes, takesText: takesText)
     }
     texts = LayerTexts(options, texts: block.region(plan.texts), request: block.region(plan.request))
     incoming = ByteQueue(region: block.region(plan.incoming))

@@ -8,13 +8,22 @@ struct WebSocket: ~Copyable {
   /// The room may be larger, for a long request.
   private let largestFrame: Int
 
-  init(largestFrame: Int) { self.largestFrame = largestFrame }
+  init(largestFrame: Int, takesText: Bool) {
+    self.largestFrame = largestFrame
+    reader.takesText = takesText
+  }
+
+  mutating func reset() {
+    let takesText = reader.takesText
+    reader = WebSocketReader()
+    reader.takesText = takesText
+  }
 
   /// The next connection begins.
   @inline(never)
   @_optimize(size)
   mutating func begin() -> WebSocketHandshake {
-    reader = WebSocketReader()
+    reset()
     hasClosed = false
     var nonce = InlineArray<16, UInt8>(repeating: 0)
     for word in 0..<4 {

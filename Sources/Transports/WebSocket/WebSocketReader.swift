@@ -5,7 +5,7 @@ import Storage
 ///
 /// Once the connection is over, by a Close frame or by a broken rule, it takes no notice of further bytes.
 public struct WebSocketReader: BitwiseCopyable {
-  /// Text frames are taken as well. MQTT forbids them [MQTT-6.0.0-1]; the tests of other libraries use them.
+  /// Text frames are taken as well: servers of STOMP send them. MQTT forbids them [MQTT-6.0.0-1].
   public var takesText = false
 
   /// The header that was cut by the end of a read, and how much of it is here. Frames of a server are not masked,

@@ -1,0 +1,190 @@
+public import Driver
+public import Platform
+public import STOMPSession
+import STOMPWire
+public import Storage
+public import Transports
+
+/// What a caller asks for, as it comes: nothing is checked yet, 0 is the default everywhere. The fields are those of
+/// `sst_options`, which explains them.
+public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
+  private let inPlace = InPlace()
+  public var connection: ConnectionRequest
+  /// The versions, as ten times their number.
+  public var oldest: UInt32 = 0
+  public var newest: UInt32 = 0
+  public var virtualHost: Span<UInt8>
+  public var login: Span<UInt8>
+  public var passcode: Span<UInt8>
+  public var headers: Span<UInt8>
+  public var heartBeatSend: UInt32 = 0
+  public var heartBeatReceive: UInt32 = 0
+  public var receiptTimeout: UInt32 = 0
+  public var outboxBytes: UInt32 = 0
+  public var outboxFrames: UInt32 = 0
+  public var receiveBytes: UInt32 = 0
+  public var controlBytes: UInt32 = 0
+  public var subscriptions: UInt32 = 0
+  public var subscriptionBytes: UInt32 = 0
+  public var heldMessages: UInt32 = 0
+  public var heldBytes: UInt32 = 0
+  public var transactions: UInt32 = 0
+  public var credentialBytes: UInt32 = 0
+
+  @_lifetime(immortal)
+  public init() {
+    // The path is that of RabbitMQ. Servers send frames of text.
+    connection = ConnectionRequest(
+      port: 61_613, securePort: 61_614, path: "/ws", subprotocols: "v12.stomp, v11.stomp, v10.stomp")
+    connection.takesText = true
+    virtualHost = Span()
+    login = Span()
+    passcode = Span()
+    headers = Span()
+  }
+}
+
+/// Why options can't be used.
+public enum STOMPOptionsError: Error, BitwiseCopyable {
+  case option  // a value out of range, or two that contradict each other
+  case url(at: Int)
+  case notSupported(at: Int)
+  case header  // a text that CONNECT may not have
+
+  init(_ error: ConnectionRequestError) { self = error == .option ? .option : .notSupported(at: 0) }
+
+  public init(_ error: URLError) {
+    switch error {
+    case .tooLong: self = .option
+    case .malformed(let offset): self = .url(at: offset)
+    case .unknownScheme: self = .notSupported(at: 0)
+    }
+  }
+}
+
+/// Options that a client can be made with.
+public struct STOMPClientOptions: ~Copyable, ~Escapable {
+  public var driver: DriverOptions
+  public var layers: LayerOptions
+  public let transport: AnyTransport.Kind
+  public let sockets: SocketOptions
+  public var session: STOMPOptions
+
+  private static var largestBuffer: UInt32 { 268_435_456 }
+  private static var longestText: Int { 65_535 }
+
+  @_lifetime(copy request)
+  public init(checking request: borrowing RequestedSTOMPOptions) throws(STOMPOptionsError) {
+    let newestNumber = request.newest == 0 ? 12 : request.newest
+    let oldestNumber = request.oldest == 0 ? min(10, newestNumber) : request.oldest
+    guard let oldest = STOMPVersion(rawValue: UInt8(clamping: oldestNumber)),
+      let newest = STOMPVersion(rawValue: UInt8(clamping: newestNumber))
+    else { throw .notSupported(at: 0) }
+    guard oldest <= newest else { throw .option }
+    var driver = DriverOptions(hosts: request.connection.host, servers: request.connection.servers)
+    try Self.checkHosts(request, driver)
+    try Self.checkTexts(request)
+
+    let day = NumberCheck.dayInMilliseconds
+    var numbers = NumberCheck()
+    var sockets = SocketOptions()
+    request.connection.setNumbers(&driver, &sockets, &numbers)
+    var session = STOMPOptions(
+      host: request.virtualHost.count > 0 ? request.virtualHost : Self.usualHost.bytes, login: request.login,
+      passcode: request.passcode, headers: request.headers)
+    session.oldest = oldest
+    session.newest = newest
+    session.heartBeat.sends = numbers.value(request.heartBeatSend, default: 10_000, maximum: day, off: 0)
+    session.heartBeat.wants = numbers.value(request.heartBeatReceive, default: 10_000, maximum: day, off: 0)
+    session.receiptTimeout = numbers.value(request.receiptTimeout, default: 30_000, maximum: day, off: 0)
+    session.outboxBytes = Int(
+      numbers.value(request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer))
+    session.outboxFrames = Int(numbers.value(request.outboxFrames, default: 256, maximum: 65_535))
+    session.receiveBytes = Int(
+      numbers.value(request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer))
+    session.controlBytes = Int(
+      numbers.value(request.controlBytes, default: 1024, minimum: 128, maximum: 1_048_576))
+    session.subscriptions = Int(numbers.value(request.subscriptions, default: 8, maximum: 1024))
+    session.subscriptionBytes = Int(
+      numbers.value(request.subscriptionBytes, default: 256, minimum: 64, maximum: 65_535))
+    session.heldMessages = Int(numbers.value(request.heldMessages, default: 64, maximum: 65_535))
+    session.heldBytes = Int(numbers.value(request.heldBytes, default: 128, minimum: 16, maximum: 65_535))
+    session.transactions = Int(numbers.value(request.transactions, default: 4, maximum: 256))
+    let asks = request.connection.askCredentials
+    session.credentialBytes = Int(
+      numbers.value(request.credentialBytes, default: asks ? 512 : 0, maximum: 131_070))
+    // Credentials are either in the options or asked for, and only the latter need room.
+    let areCredentialsClear =
+      asks ? request.login.count == 0 && request.passcode.count == 0 : request.credentialBytes == 0
+    // What all of them take together has to fit into a block.
+    let isTooMuch =
+      session.heldMessages * session.heldBytes > Int(Self.largestBuffer)
+      || session.subscriptions * session.subscriptionBytes > Int(Self.largestBuffer)
+    guard numbers.areValid, areCredentialsClear, !isTooMuch else { throw .option }
+    var layers = LayerOptions()
+    try Self.setLayers(request, &layers, &sockets, oldest, newest)
+
+    self.driver = driver
+    self.layers = layers
+    transport = request.connection.transport
+    self.sockets = sockets
+    self.session = session
+  }
+
+  private static func checkHosts(
+    _ request: borrowing RequestedSTOMPOptions, _ driver: borrowing DriverOptions
+  ) throws(STOMPOptionsError) {
+    do throws(ConnectionRequestError) {
+      try request.connection.checkHosts(driver)
+    } catch {
+      throw STOMPOptionsError(error)
+    }
+  }
+
+  /// CONNECT has no escapes, whatever the version.
+  private static func checkTexts(_ request: borrowing RequestedSTOMPOptions) throws(STOMPOptionsError) {
+    guard request.virtualHost.count <= longestText, request.login.count <= longestText,
+      request.passcode.count <= longestText, request.headers.count <= longestText
+    else { throw .option }
+    guard HeaderText.isValid(request.virtualHost, .v10, isName: false),
+      HeaderText.isValid(request.login, .v10, isName: false),
+      HeaderText.isValid(request.passcode, .v10, isName: false),
+      HeaderList.isValid(request.headers, .v10)
+    else { throw .header }
+  }
+
+  @_optimize(size)
+  @_lifetime(layers: copy request)
+  private static func setLayers(
+    _ request: borrowing RequestedSTOMPOptions, _ layers: inout LayerOptions, _ sockets: inout SocketOptions,
+    _ oldest: STOMPVersion, _ newest: STOMPVersion
+  ) throws(STOMPOptionsError) {
+    do throws(ConnectionRequestError) {
+      try request.connection.setLayers(&layers)
+      try request.connection.setSource(&sockets)
+    } catch {
+      throw STOMPOptionsError(error)
+    }
+    guard layers.isWebSocket, request.connection.webSocketProtocol.count == 0 else { return }
+    // Each of the names has nine bytes, and ", " follows it.
+    let all = request.connection.usualSubprotocols.bytes
+    let start = 11 &* Int(STOMPVersion.v12.rawValue &- newest.rawValue)
+    let end = all.count &- 11 &* Int(oldest.rawValue &- STOMPVersion.v10.rawValue)
+    layers.subprotocols = all.extracting(start..<end)
+  }
+
+  private static var usualHost: StaticString { "/" }
+}
+
+/// Where a client's parts lie in the caller's block.
+public struct STOMPClientPlan: ~Copyable {
+  let session: STOMPPlan
+  let driver: DriverPlan
+  let layers: LayerPlan
+
+  public init(_ options: borrowing STOMPClientOptions, in plan: inout ArenaLayout) {
+    driver = DriverPlan(options.driver, in: &plan)
+    session = STOMPPlan(options.session, in: &plan)
+    layers = LayerPlan(options.layers, in: &plan)
+  }
+}

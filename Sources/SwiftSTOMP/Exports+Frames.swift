@@ -1,0 +1,181 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+//
+// The C functions of chapters 2, 5, 6 and 7: headers, and what a program wants of the server.
+
+import CInterface
+public import CSwiftSTOMP
+import Driver
+import STOMPClient
+import STOMPSession
+import STOMPWire
+import Storage
+
+// MARK: 2  Headers
+
+@c @implementation
+public func sst_header_put(
+  _ list: UnsafeMutablePointer<sst_headers>?, _ name: UnsafePointer<sst_bytes>?,
+  _ value: UnsafePointer<sst_bytes>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let list = unsafe list, let data = unsafe list.pointee.data, let name = unsafe name,
+      let value = unsafe value
+    else { throw .null }
+    let (nameSpan, valueSpan) = (try unsafe span(name.pointee), try unsafe span(value.pointee))
+    guard HeaderList.canHave(nameSpan, valueSpan) else { throw .header }
+    let (used, capacity) = unsafe (list.pointee.size, list.pointee.capacity)
+    let size = 4 + nameSpan.count + valueSpan.count
+    guard used >= 0, used <= capacity, capacity - used >= size else { throw .full }
+    let start = unsafe (data + used).assumingMemoryBound(to: UInt8.self)
+    var room = unsafe MutableSpan(_unsafeStart: start, count: size)
+    HeaderList.append(nameSpan, valueSpan, to: &room)
+    unsafe list.pointee.size = used + size
+    return Status.ok.rawValue
+  }
+}
+
+// MARK: 5  Send
+
+@c @implementation
+public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>?) -> Int32 {
+  status { () throws(Status) in
+    guard let frame = unsafe frame else { throw .null }
+    let slot = try unsafe slot(client)
+    try unsafe checkSize(frame, frame.pointee.size, known: MemoryLayout<sst_frame>.size)
+    guard unsafe frame.pointee.reserved == 0 else { throw .structSize }
+    let flags = unsafe frame.pointee.flags
+    // They are the lowest four bits.
+    guard flags < 2 * UInt32(SST_SEND_NO_LENGTH) else { throw .option }
+    var outgoing = OutgoingFrame(
+      destination: try unsafe span(frame.pointee.destination),
+      contentType: try unsafe span(frame.pointee.content_type),
+      headers: try unsafe span(frame.pointee.headers), body: try unsafe span(frame.pointee.body))
+    unsafe outgoing.cookie = frame.pointee.cookie
+    outgoing.wantsReceipt = flags & UInt32(SST_SEND_RECEIPT) != 0
+    outgoing.isRepeatable = flags & UInt32(SST_SEND_AGAIN) != 0
+    outgoing.isQuiet = flags & UInt32(SST_SEND_QUIET) != 0
+    outgoing.omitsLength = flags & UInt32(SST_SEND_NO_LENGTH) != 0
+    outgoing.transaction = try unsafe transaction(frame.pointee.transaction)
+    guard !outgoing.isRepeatable || outgoing.wantsReceipt && outgoing.transaction == 0 else {
+      throw .option
+    }
+    do throws(STOMPError) {
+      try unsafe slot.pointee.client.send(outgoing)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+/// What is larger than the number of any is none.
+private func transaction(_ number: UInt32) throws(Status) -> UInt16 {
+  guard let number = UInt16(exactly: number) else { throw .transaction }
+  return number
+}
+
+// MARK: 6  Subscribe and acknowledge
+
+@c @implementation
+public func sst_subscribe(
+  _ client: OpaquePointer?, _ subscription: UnsafePointer<sst_subscription>?
+) -> Int32 {
+  status { () throws(Status) in
+    guard let subscription = unsafe subscription else { throw .null }
+    let slot = try unsafe slot(client)
+    try unsafe checkSize(
+      subscription, subscription.pointee.size, known: MemoryLayout<sst_subscription>.size)
+    let destination = try unsafe span(subscription.pointee.destination)
+    let headers = try unsafe span(subscription.pointee.headers)
+    guard let mode = unsafe AckMode(rawValue: UInt8(clamping: subscription.pointee.ack)) else {
+      throw .option
+    }
+    do throws(STOMPError) {
+      return Int32(
+        truncatingIfNeeded: try unsafe slot.pointee.client.subscribe(
+          to: destination, mode, headers: headers, cookie: subscription.pointee.cookie))
+    } catch {
+      throw Status(error)
+    }
+  }
+}
+
+@c @implementation
+public func sst_unsubscribe(_ client: OpaquePointer?, _ subscription: UInt32, _ cookie: UInt64) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard let number = UInt16(exactly: subscription) else { throw .subscription }
+    do throws(STOMPError) {
+      try unsafe slot.pointee.client.unsubscribe(Int(number), cookie: cookie)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+@c @implementation
+public func sst_ack(_ client: OpaquePointer?, _ token: UInt64, _ transaction: UInt32) -> Int32 {
+  unsafe acknowledge(client, token, transaction, isAccepted: true)
+}
+
+@c @implementation
+public func sst_nack(_ client: OpaquePointer?, _ token: UInt64, _ transaction: UInt32) -> Int32 {
+  unsafe acknowledge(client, token, transaction, isAccepted: false)
+}
+
+private func acknowledge(
+  _ client: OpaquePointer?, _ token: UInt64, _ number: UInt32, isAccepted: Bool
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    let number = try transaction(number)
+    do throws(STOMPError) {
+      try unsafe slot.pointee.client.acknowledge(token, isAccepted: isAccepted, transaction: number)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+// MARK: 7  Transactions
+
+@c @implementation
+public func sst_begin(_ client: OpaquePointer?) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    do throws(STOMPError) {
+      return Int32(try unsafe slot.pointee.client.begin())
+    } catch {
+      throw Status(error)
+    }
+  }
+}
+
+@c @implementation
+public func sst_commit(_ client: OpaquePointer?, _ transaction: UInt32, _ cookie: UInt64) -> Int32 {
+  unsafe end(client, transaction, cookie, commits: true)
+}
+
+@c @implementation
+public func sst_abort(_ client: OpaquePointer?, _ transaction: UInt32, _ cookie: UInt64) -> Int32 {
+  unsafe end(client, transaction, cookie, commits: false)
+}
+
+private func end(_ client: OpaquePointer?, _ number: UInt32, _ cookie: UInt64, commits: Bool) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    let number = try transaction(number)
+    do throws(STOMPError) {
+      if commits {
+        try unsafe slot.pointee.client.commit(number, cookie: cookie)
+      } else {
+        try unsafe slot.pointee.client.abort(number, cookie: cookie)
+      }
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}

@@ -1,0 +1,1186 @@
+/*
+ * libswiftstomp: a STOMP client for C daemons. STOMP 1.0, 1.1 and 1.2.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * This header is the contract. Read it from the top: first the conventions that hold for every function,
+ * then chapters from simple to advanced. Who knows swiftmqtt.h knows most of it.
+ *
+ *     1  Bytes, status codes and names
+ *     2  Headers
+ *     3  Options, memory, life of a client
+ *     4  Connect and disconnect
+ *     5  Send
+ *     6  Subscribe and acknowledge
+ *     7  Transactions
+ *     8  Events
+ *     9  Running a client: the simple loop
+ *    10  Running a client: inside a loop of your own
+ *    11  Running a client: the bare engine
+ *
+ * CONVENTIONS
+ *
+ * Memory. The library never allocates. sst_client_size() returns how many bytes a client needs for given
+ * options. The program provides them, from a heap, on the stack or in a static array that is large enough,
+ * and gets them back with sst_client_close(). Everything that the client keeps is copied into that block:
+ * options, strings and bodies may be released as soon as the call that took them returns. The block must not
+ * be moved, copied or used for another client while the client lives. (libc resolves host names:
+ * getaddrinfo() runs in a thread of its own, at most one per client, which ends when libc has its answer, and
+ * allocates there. A numeric address needs no thread and no allocation.)
+ *
+ * Threads. A client has no lock: only its owner, one thread at a time, may call its functions. Different
+ * clients are independent. The library has no global state, installs no signal handler and changes no
+ * setting of the process.
+ *
+ * Time. Every time is measured by the monotonic clock, in whole milliseconds. Names end in the unit: _ms, _s,
+ * once _us.
+ *
+ * Errors. Functions return int32_t: 0 means success, a positive value is a count, a number or "yes", and a
+ * negative value is one of SST_ERR_…. The range of an error says what to do; a number that swiftmqtt.h has,
+ * too, means the same there:
+ *
+ *     -1xx  the call is wrong         fix the program; the call changed nothing
+ *     -2xx  there is no room now      the call changed nothing; try again later
+ *     -3xx  the server                an event: the connection is over, or a frame was not accepted
+ *     -4xx  the network               an event: the connection is over
+ *
+ * Pointers. A pointer in an event is valid until the next sst_next_event(), sst_wait(), sst_service(),
+ * sst_engine_timed_out(), sst_connect() or sst_client_close() on the same client; until then it may be passed
+ * to any other call. A pointer that is passed to the library is used only during the call. NULL is allowed
+ * for the data of a sst_bytes if, and only if, its size is 0. For every other NULL a function returns
+ * SST_ERR_NULL unless it says otherwise.
+ *
+ * Structs. A struct that is passed to or from the library begins with its own size, so that it can grow: set
+ * it with the SST_…_INIT macro or to sizeof. Zero selects the default of a field. An older library accepts a
+ * struct of a newer header as long as the fields that it does not know are zero; otherwise the function
+ * returns SST_ERR_STRUCT_SIZE. Reserved fields must be zero.
+ *
+ * Versioning. The SONAME is libswiftstomp.so.1 and every function carries the version node SWIFTSTOMP_1.
+ * Within version 1, functions and fields are added, but never changed or removed. libswiftstomp and
+ * libswiftmqtt may be in one program.
+ *
+ * Terms are those of the specification: https://stomp.github.io/stomp-specification-1.2.html
+ */
+#ifndef SWIFTSTOMP_H
+#define SWIFTSTOMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "swiftmqtt-tls-engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SST_API __attribute__((visibility("default")))
+#else
+#define SST_API
+#endif
+
+#define SST_VERSION_MAJOR 1
+#define SST_VERSION_MINOR 0
+#define SST_VERSION_PATCH 0
+
+/* ---------------------------------------------------------------------------------------------
+ * 1  Bytes, status codes and names
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * A sequence of bytes. Strings are also passed like this, without a terminating zero. Destinations and the
+ * names and values of headers must be well-formed UTF-8 without U+0000. In 1.1 and 1.2 whatever else they
+ * have is escaped ("Value Encoding"); in 1.0, and in CONNECT, there are no escapes, and a line feed or a
+ * carriage return is SST_ERR_HEADER.
+ */
+typedef struct sst_bytes {
+    const void *data; /* may be NULL if size is 0 */
+    size_t size;      /* bytes */
+} sst_bytes;
+
+/* The sst_bytes of a zero-terminated string, without its zero. NULL gives an empty one. */
+static inline sst_bytes sst_string(const char *string) {
+    sst_bytes bytes;
+    bytes.data = string;
+    bytes.size = string ? strlen(string) : 0;
+    return bytes;
+}
+
+/* What functions return and events carry. Values never change their meaning. */
+enum {
+    SST_OK = 0,
+
+    /* The call is wrong. It changed nothing. */
+    SST_ERR_NULL = -101,             /* a pointer is NULL that must not be */
+    SST_ERR_STRUCT_SIZE = -102,      /* the library does not know this size of the struct, or a field is
+                                        set that it does not know */
+    SST_ERR_MEMORY_SIZE = -103,      /* the block is smaller than sst_client_size() says */
+    SST_ERR_MEMORY_ALIGNMENT = -104, /* the block is not aligned to SST_MEMORY_ALIGNMENT */
+    SST_ERR_CLIENT = -105,           /* the pointer is not a client, or it was closed */
+    SST_ERR_STATE = -106,            /* the call is not possible in the client's state */
+    SST_ERR_OPTION = -107,           /* an option is out of its range, or two contradict each other */
+    SST_ERR_URL = -108,              /* the URL is malformed: sst_options_check() returns where */
+    SST_ERR_NOT_SUPPORTED = -109,    /* the library does not speak this scheme, a scheme with TLS has no
+                                        engine for it, or the version that is spoken does not have this */
+    SST_ERR_DESTINATION = -112,      /* a destination is empty, or no text that a header may have */
+    SST_ERR_TOO_LARGE = -114,        /* the frame can never be sent: it is larger than its room */
+    SST_ERR_HEADER = -116,           /* a list of headers is malformed, has a text that no header may have, or
+                                        one of the headers that the library writes itself */
+    SST_ERR_TOKEN = -117,            /* no message with this token waits for sst_ack(), or an attempt is not
+                                        the current one */
+    SST_ERR_SUBSCRIPTION = -119,     /* there is no such subscription */
+    SST_ERR_TRANSACTION = -120,      /* there is no such transaction, or it was of an earlier connection */
+    SST_ERR_BODY = -121,             /* SST_SEND_NO_LENGTH, and the body has a zero */
+
+    /* There is no room now. The call changed nothing. */
+    SST_ERR_FULL = -201,          /* take events, let the client send, try again: SST_EVENT_ROOM */
+    SST_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
+
+    /* The server. */
+    SST_ERR_MALFORMED = -301,         /* it sent what is no frame, or none that is allowed here: see rule */
+    SST_ERR_REFUSED = -303,           /* it answered CONNECT, or this frame, with ERROR */
+    SST_ERR_SERVER_CLOSED = -304,     /* it sent ERROR, which ends the connection */
+    SST_ERR_HEART_BEAT = -305,        /* nothing came for twice the time that it had agreed to */
+    SST_ERR_UNKNOWN = -306,           /* the connection ended after the frame was sent, and before its receipt
+                                         came: the server may have it, or not */
+    SST_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a frame whose headers do not fit into receive_bytes, or, with
+                                         the event of a message, a body that does not, and had no
+                                         content-length: the body was dropped */
+    SST_ERR_DROPPED = -311,           /* the connection to which the frame belonged ended before it was sent */
+
+    /* The network. */
+    SST_ERR_RESOLVE = -401,     /* the host name has no address: os_error is getaddrinfo's EAI_… value */
+    SST_ERR_NETWORK = -402,     /* a system call failed: os_error is its errno */
+    SST_ERR_CLOSED = -403,      /* the peer closed the connection without giving a reason */
+    SST_ERR_TIMEOUT = -404,     /* the time of the stage is up */
+    SST_ERR_CREDENTIALS = -406, /* the program called sst_withhold_credentials() */
+    SST_ERR_TLS = -407,         /* TLS failed: sst_last_failure() has the cause */
+    SST_ERR_PROXY = -408,       /* the proxy refused the connection, or the peer is not a proxy of this kind:
+                                   sst_last_failure() has its answer */
+    SST_ERR_WEBSOCKET = -409    /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
+                                   sst_last_failure() has HTTP's answer, or the close code */
+};
+
+/* Where an attempt to connect, or a connection, ended. */
+enum {
+    SST_STAGE_NONE = 0,        /* nowhere: it ended because the program asked for it */
+    SST_STAGE_RESOLVE = 1,     /* resolving the host name */
+    SST_STAGE_CONNECT = 2,     /* opening the network connection */
+    SST_STAGE_ACCEPT = 3,      /* between sending CONNECT and CONNECTED */
+    SST_STAGE_CONNECTED = 4,   /* during an established connection */
+    SST_STAGE_HEART_BEAT = 5,  /* waiting for a heart-beat */
+    SST_STAGE_DISCONNECT = 6,  /* sending what was left before DISCONNECT */
+    SST_STAGE_RECEIPT = 7,     /* waiting for a receipt */
+    SST_STAGE_WRITE = 8,       /* waiting for the peer to accept what is sent */
+    SST_STAGE_CREDENTIALS = 9, /* waiting for sst_credentials() */
+    SST_STAGE_PROXY = 10,      /* asking the proxy for the connection */
+    SST_STAGE_TLS = 11,        /* the TLS handshake */
+    SST_STAGE_WEBSOCKET = 12   /* the WebSocket handshake */
+};
+
+/* Which rule the server broke, when a connection ends with SST_ERR_MALFORMED. */
+enum {
+    SST_RULE_NONE = 0,
+    SST_RULE_COMMAND = 1,        /* the command is none of CONNECTED, MESSAGE, RECEIPT and ERROR */
+    SST_RULE_HEADER = 2,         /* a header line has no colon, or nothing before it */
+    SST_RULE_NULL = 3,           /* a header has a zero */
+    SST_RULE_UTF8 = 4,           /* headers are UTF-8 ("Value Encoding") */
+    SST_RULE_ESCAPE = 5,         /* an escape sequence is undefined ("Value Encoding") */
+    SST_RULE_CONTENT_LENGTH = 6, /* content-length is no number, or above 2,147,483,647 */
+    SST_RULE_BODY_END = 7,       /* there is no zero behind content-length bytes */
+    SST_RULE_MISSING_HEADER = 8, /* a header that the frame must have is not there */
+    SST_RULE_VERSION = 9,        /* CONNECTED has a version that was not offered ("Protocol Negotiation") */
+    SST_RULE_HEART_BEAT = 10,    /* heart-beat is not two numbers with a comma between them */
+    SST_RULE_ORDER = 11          /* CONNECTED is not the first frame, or comes twice */
+};
+
+/*
+ * Returns the library's version, (major << 16) | (minor << 8) | patch, to compare it with the SST_VERSION_…
+ * macros of the header with which a program was compiled. Any thread, any time.
+ *
+ * Returns the version; no errors.
+ */
+SST_API uint32_t sst_version(void);
+
+/*
+ * Describes how the structs of this header are laid out in the library. Bindings that do not compile the
+ * header compare this with their own declarations before they call anything else. Any thread, any time.
+ *
+ * Returns numbers that live as long as the library. For each struct, in the order of this header, they are
+ * its size, the number of its fields without the reserved ones, and for each of these fields its offset and
+ * its size, in bytes. A 0 in place of a size is the end. Never NULL, no errors.
+ */
+SST_API const uint16_t *sst_abi_layout(void);
+
+/*
+ * Returns the name of a status code, such as "SST_ERR_FULL". Any thread, any time.
+ *
+ * status   any value
+ *
+ * Returns a zero-terminated string that lives as long as the library; "unknown status" for a value that is
+ * not defined here. Never NULL, no errors.
+ */
+SST_API const char *sst_status_name(int32_t status);
+
+/*
+ * Returns what a status code means, as an English sentence, such as "the host name has no address". It has
+ * no capital letter and no full stop, so that it can follow a colon. Any thread, any time.
+ *
+ * status   any value
+ *
+ * Returns a zero-terminated string that lives as long as the library; "the status is unknown" for a value
+ * that is not defined here. Never NULL, no errors.
+ */
+SST_API const char *sst_status_text(int32_t status);
+
+/*
+ * Returns the name of a stage, such as "receipt". Any thread, any time.
+ *
+ * stage   one of SST_STAGE_…
+ *
+ * Returns a zero-terminated string that lives as long as the library; "unknown stage" for other values.
+ * Never NULL, no errors.
+ */
+SST_API const char *sst_stage_name(int32_t stage);
+
+/*
+ * Returns what a rule says, such as "headers are UTF-8". Any thread, any time.
+ *
+ * rule   one of SST_RULE_…
+ *
+ * Returns a zero-terminated string that lives as long as the library; "unknown rule" for other values.
+ * Never NULL, no errors.
+ */
+SST_API const char *sst_rule_name(int32_t rule);
+
+/*
+ * Returns the name of why TLS failed, such as "unknown CA". Any thread, any time.
+ *
+ * cause   one of SMQ_TLS_… of swiftmqtt-tls-engine.h
+ *
+ * Returns a zero-terminated string that lives as long as the library; "unknown cause" for other values. Never
+ * NULL, no errors.
+ */
+SST_API const char *sst_tls_cause_name(int32_t cause);
+
+/* ---------------------------------------------------------------------------------------------
+ * 2  Headers
+ *
+ * Every frame may carry headers of the program's and of the server's choice: "selector", "persistent",
+ * "priority", "x-queue-name". A list of them is a sst_bytes that a program makes in a buffer of its own:
+ *
+ *     uint8_t buffer[100];
+ *     sst_headers list = { buffer, sizeof(buffer), 0 };
+ *     sst_bytes name = sst_string("persistent"), value = sst_string("true");
+ *     sst_header_put(&list, &name, &value);
+ *     frame.headers = sst_header_list(&list);
+ *
+ * The headers of a frame that came are walked with sst_header_next().
+ * ------------------------------------------------------------------------------------------- */
+
+/* A list of headers that is being built in the program's buffer. */
+typedef struct sst_headers {
+    void *data;
+    size_t capacity; /* bytes at data: 4 for each header, and those of its name and value */
+    size_t size;     /* bytes used so far; begins with 0 */
+} sst_headers;
+
+/* The list as it is now. */
+static inline sst_bytes sst_header_list(const sst_headers *list) {
+    sst_bytes bytes;
+    bytes.data = list->data;
+    bytes.size = list->size;
+    return bytes;
+}
+
+/*
+ * Appends a header. Any thread; a list is not locked.
+ *
+ * list    the list; unchanged if there is an error
+ * name    1 to 65,535 bytes of UTF-8. Not one of those that the library writes itself: accept-version, ack,
+ *         content-length, content-type, destination, heart-beat, host, id, login, message-id, passcode,
+ *         receipt, subscription, transaction
+ * value   0 to 65,535 bytes of UTF-8
+ *
+ * Returns SST_OK, or
+ *   SST_ERR_NULL     list, its data, name or value is NULL, or one has a size and no data
+ *   SST_ERR_HEADER   name or value is not such a text
+ *   SST_ERR_FULL     the buffer has no room
+ */
+SST_API int32_t sst_header_put(sst_headers *list, const sst_bytes *name, const sst_bytes *value);
+
+/* ---------------------------------------------------------------------------------------------
+ * 3  Options, memory, life of a client
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct sst_client sst_client; /* opaque; lives in the program's memory */
+
+#define SST_MEMORY_ALIGNMENT 8 /* bytes; malloc() aligns at least like this on every target */
+
+/* sst_options.oldest and newest, sst_event.version */
+enum {
+    SST_STOMP_1_0 = 10,
+    SST_STOMP_1_1 = 11,
+    SST_STOMP_1_2 = 12
+};
+
+/* sst_options.flags, added up */
+enum {
+    /*
+     * After a failed attempt, or when a connection ends, the client does not reconnect by itself: the
+     * program calls sst_connect().
+     */
+    SST_OPTION_NO_RECONNECT = 1,
+    /* The order of several servers is random in each round, so that a fleet spreads over them. */
+    SST_OPTION_SHUFFLE = 2,
+    /*
+     * Each attempt begins with SST_EVENT_CREDENTIALS, and continues after sst_credentials(). In this way the
+     * next attempt can replace a token that has expired, or that the server refused. login and passcode must
+     * be empty.
+     */
+    SST_OPTION_ASK_CREDENTIALS = 4,
+    /*
+     * The library does not resolve host names: an attempt to connect to a server whose host is not a numeric
+     * address causes an SST_EVENT_ADDRESSES, and continues after sst_addresses().
+     */
+    SST_OPTION_ASK_ADDRESSES = 8,
+    /*
+     * The program provides the transport and the clock, and the client is a bare engine: see chapter 11.
+     */
+    SST_OPTION_OWN_TRANSPORT = 16,
+    /* With host instead of url: the connection is a WebSocket, with tls one over TLS. */
+    SST_OPTION_WEBSOCKET = 32
+};
+
+/* sst_options.jitter: how the waits between attempts to connect are randomized */
+enum {
+    SST_JITTER_FULL = 1,         /* from half of reconnect_min_ms to a bound that doubles; the default */
+    SST_JITTER_DECORRELATED = 2, /* from reconnect_min_ms to three times the last wait */
+    SST_JITTER_NONE = 3          /* the bound itself: for tests, and for a single client */
+};
+
+#define SST_OFF UINT32_MAX /* switches off what an option says it switches off */
+
+/* How a client is made. Zero is the default of every field but url or host. */
+typedef struct sst_options {
+    uint32_t size;  /* sizeof(sst_options) */
+    uint32_t flags; /* SST_OPTION_…, added up */
+
+    /*
+     * The server in one line, or up to 16 of them:
+     *
+     *     stomp://[login[:passcode]@]host[:port][,host[:port]]…[/]         TCP; port 61613
+     *     stomps://…, stomp+ssl://…, stomp+tls://…                         TLS; port 61614
+     *     ws://[login[:passcode]@]host[:port][,…][/path[?query]]           WebSocket; port 80; also stomp+ws://
+     *     wss://…                                                          WebSocket over TLS; port 443; also
+     *                                                                      stomp+wss://
+     *     unix:/path                                                       a socket in the file system
+     *     [login[:passcode]@]host[:port][,…]                               as with host: TCP; TLS with tls
+     *
+     * host is a host name, an IPv4 address or an IPv6 address in brackets; login and passcode may be
+     * percent-encoded. With a url, host and port must be empty, and so must login and passcode as far as the
+     * URL has them. ASCII, at most 1,024 bytes; with a WebSocket 4,096, of which at most 1,024 before the path.
+     * The schemes of TLS need tls; those without are an error with tls.
+     *
+     * Several servers are tried in their order (but see SST_OPTION_SHUFFLE), without a wait in between. The
+     * last server to which a connection lasted for stable_ms is tried first.
+     */
+    sst_bytes url;
+    sst_bytes host;  /* a host name or a numeric address, at most 253 bytes; beginning with a slash: a socket
+                        in the file system. With tls it is TLS */
+    uint32_t port;   /* 1 to 65,535; 0: 61613, 61614 with tls, and 80 or 443 with SST_OPTION_WEBSOCKET */
+    uint32_t oldest; /* the oldest version that is offered, SST_STOMP_…; 0: 1.0 */
+    uint32_t newest; /* and the newest; 0: 1.2. Between the two, the server chooses ("Protocol Negotiation") */
+
+    /*
+     * The host header of CONNECT: the virtual host. Empty: "/", which is RabbitMQ's default virtual host;
+     * ActiveMQ ignores it, CoilMQ wants its own host name.
+     */
+    sst_bytes virtual_host;
+    sst_bytes login;    /* at most 65,535 bytes; empty: none */
+    sst_bytes passcode; /* at most 65,535 bytes; empty: none */
+    sst_bytes headers;  /* more headers of CONNECT, such as ActiveMQ's client-id: a list of chapter 2 */
+
+    /*
+     * Heart-beats, from 1.1 on ("Heart-beating"): each side says what it can send and what it wants, and the
+     * slower of the two counts. The client sends one when it has sent nothing for four fifths of the agreed
+     * time, and takes the server for dead when nothing came for twice the time.
+     */
+    uint32_t heart_beat_send_ms;    /* the least time between two that this client sends: 1 to 86,400,000; 0:
+                                       10,000; SST_OFF: it sends none */
+    uint32_t heart_beat_receive_ms; /* the time in which it wants one: 1 to 86,400,000; 0: 10,000; SST_OFF: it
+                                       wants none */
+    uint32_t connect_timeout_ms;    /* for each attempt, from its beginning to CONNECTED, name resolution
+                                       included: 1 to 86,400,000; 0: 30,000; SST_OFF: none */
+    uint32_t receipt_timeout_ms;    /* how long no receipt at all may arrive while some are due: 1 to
+                                       86,400,000; 0: 30,000; SST_OFF: none. The connection then ends with
+                                       SST_ERR_TIMEOUT at SST_STAGE_RECEIPT */
+
+    /*
+     * Capacities. They decide how much memory the client takes.
+     *
+     * The outbox holds frames until they are sent or, with a receipt, confirmed. Bytes are freed in the order
+     * of the frames, so one that waits for its receipt keeps those after it.
+     */
+    uint32_t outbox_bytes;       /* 64 to 268,435,456; 0: 65,536 */
+    uint32_t outbox_frames;      /* 1 to 65,535, each takes 32 bytes; 0: 256 */
+    uint32_t receive_bytes;      /* the receive buffer: 64 to 268,435,456; 0: 4,096. A frame that fits arrives
+                                    whole; the headers of every frame have to fit. A larger message with a
+                                    content-length arrives in parts */
+    uint32_t control_bytes;      /* the room for ACK and NACK that wait to be sent: 128 to 1,048,576; 0:
+                                    1,024 */
+    uint32_t subscriptions;      /* 1 to 1,024; 0: 8 */
+    uint32_t subscription_bytes; /* the room for the SUBSCRIBE of each: 64 to 65,535; 0: 256 */
+    uint32_t held_messages;      /* messages that wait for sst_ack() or sst_nack(): 1 to 65,535; 0: 64. When
+                                    as many wait, the client reads no further message */
+    uint32_t held_bytes;         /* the room for what the server calls each of them: 16 to 65,535; 0: 128. A
+                                    message with a longer name has the token 0 */
+    uint32_t transactions;       /* open at a time: 1 to 256; 0: 4 */
+    uint32_t credential_bytes;   /* with SST_OPTION_ASK_CREDENTIALS: the room for login and passcode together:
+                                    1 to 131,070; 0: 512. Otherwise 0 */
+
+    /* How long the client waits before it reconnects: exponential backoff with jitter. */
+    uint32_t reconnect_min_ms; /* 10 to 86,400,000; 0: 1,000 */
+    uint32_t reconnect_max_ms; /* reconnect_min_ms to 86,400,000; 0: 60,000, or reconnect_min_ms if that is
+                                  longer */
+    uint32_t stable_ms;        /* how long a connection has to last until the next wait begins a new sequence:
+                                  1 to 86,400,000; 0: 30,000 */
+    uint32_t jitter;           /* SST_JITTER_…; 0: SST_JITTER_FULL */
+
+    uint32_t write_timeout_ms;    /* how long the kernel may accept no byte, because the peer accepts none, at
+                                     SST_STAGE_WRITE: 1 to 86,400,000; 0: 30,000; SST_OFF: none */
+    uint32_t tcp_user_timeout_ms; /* Linux's TCP_USER_TIMEOUT: 1 to 86,400,000; 0: the system's default */
+    uint32_t tcp_keep_alive_s;    /* TCP keep-alive: probes after so many seconds without traffic: 1 to 32,767;
+                                     0: none */
+    uint32_t dscp;                /* the DSCP of the packets (RFC 2474): 1 to 63; 0: none */
+    uint32_t addresses;           /* addresses of a server that are tried, 1 to 8; 0: 8 */
+    uint32_t busy_poll_us;        /* how long sst_wait() looks for something before it sleeps: 0 to 1,000,000 */
+
+    /* What carries the connection; swiftmqtt.h, smq_options, says more of each. */
+    const struct smq_tls_engine *tls; /* NULL: no TLS. The engine of libswiftmqtt-tls, or one of the program's */
+    const void *tls_settings;         /* for the engine, which has to outlive the client */
+    sst_bytes tls_name;               /* whom the server's certificate has to be for; empty: host */
+    sst_bytes alpn;                   /* of RFC 7301, as on the wire: each with a byte of length before it */
+    sst_bytes proxy;                  /* socks5://[user[:password]@]host[:port] or http://…; empty: none */
+    sst_bytes websocket_path;         /* path and query, if the URL has none; empty: "/ws", which is RabbitMQ's */
+    sst_bytes websocket_headers;      /* more headers of the request: whole lines, each with its CR LF */
+    sst_bytes websocket_protocol;     /* the sub-protocols that are offered; empty: those of the versions, such as
+                                         "v12.stomp, v11.stomp, v10.stomp" */
+    uint32_t websocket_bytes;         /* the largest WebSocket frame that is sent: 256 to 65,536; 0: 4,096 */
+    uint32_t websocket_request_bytes; /* room for sst_websocket_request(): 0 to 16,384 */
+    sst_bytes bind_device;            /* the network interface, such as "eth0"; empty: any */
+    sst_bytes bind_address;           /* the numeric address to connect from; empty: any */
+} sst_options;
+
+/* A sst_options with its size set and everything else zero. */
+#define SST_OPTIONS_INIT                                                                                               \
+    {                                                                                                                  \
+        sizeof(sst_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 },           \
+            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }            \
+    }
+
+/*
+ * Checks options. Any thread, any time.
+ *
+ * options      the options
+ * url_offset   where the URL is malformed, counted from 0: set with SST_ERR_URL, and with
+ *              SST_ERR_NOT_SUPPORTED if that is because of the URL's scheme; NULL: nobody wants to know
+ *
+ * Returns SST_OK, or SST_ERR_NULL, SST_ERR_STRUCT_SIZE, SST_ERR_OPTION, SST_ERR_URL, SST_ERR_NOT_SUPPORTED or
+ * SST_ERR_HEADER.
+ */
+SST_API int32_t sst_options_check(const sst_options *options, size_t *url_offset);
+
+/*
+ * Returns how much memory a client needs. Any thread, any time.
+ *
+ * options   the options
+ *
+ * Returns bytes; 0 if sst_options_check() returns an error.
+ */
+SST_API size_t sst_client_size(const sst_options *options);
+
+/*
+ * Makes a client. It does not connect: sst_connect() does.
+ *
+ * memory    the block, aligned to SST_MEMORY_ALIGNMENT. It belongs to the client until sst_client_close()
+ * size      its bytes: at least sst_client_size()
+ * options   the options; they may be released afterwards, but not tls and tls_settings
+ * client    where to put the client: unchanged if there is an error
+ *
+ * Returns SST_OK, or what sst_options_check() does, SST_ERR_MEMORY_SIZE, SST_ERR_MEMORY_ALIGNMENT or
+ * SST_ERR_NO_DESCRIPTOR.
+ */
+SST_API int32_t sst_client_init(void *memory, size_t size, const sst_options *options, sst_client **client);
+
+/*
+ * Closes a client at once, without DISCONNECT, and gives the block back. What was not sent is lost. Passcodes
+ * are overwritten.
+ *
+ * client   the client; no other call may follow
+ *
+ * Returns SST_OK, or SST_ERR_NULL or SST_ERR_CLIENT.
+ */
+SST_API int32_t sst_client_close(sst_client *client);
+
+/* sst_client_state() */
+enum {
+    SST_STATE_DISCONNECTED = 0,  /* there is no connection, and none is wanted */
+    SST_STATE_CONNECTING = 1,    /* an attempt is under way */
+    SST_STATE_CONNECTED = 2,     /* CONNECTED came */
+    SST_STATE_DISCONNECTING = 3, /* sst_disconnect() was called, or the connection is about to end */
+    SST_STATE_WAITING = 4        /* the next attempt follows by itself */
+};
+
+/*
+ * Returns the state of a client.
+ *
+ * client   the client
+ *
+ * Returns SST_STATE_…, or SST_ERR_NULL or SST_ERR_CLIENT.
+ */
+SST_API int32_t sst_client_state(const sst_client *client);
+
+/* ---------------------------------------------------------------------------------------------
+ * 4  Connect and disconnect
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Begins to connect, and returns at once. From then on the client stays connected: when an attempt fails or a
+ * connection ends, the next attempt follows. SST_EVENT_CONNECTED and SST_EVENT_DISCONNECTED tell.
+ *
+ * client   the client
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE if it is about to connect already, is
+ * connected, or the event that ended the last connection has not been taken.
+ */
+SST_API int32_t sst_connect(sst_client *client);
+
+/*
+ * Disconnects gracefully ("DISCONNECT"): waits until every frame in the outbox is sent and every receipt came, at
+ * most drain_ms, sends DISCONNECT with a receipt, and closes the connection when that came, or after 5 seconds.
+ * The call returns at once; SST_EVENT_DISCONNECTED with status 0 reports the end. Until then sst_send() and the
+ * like return SST_ERR_STATE. Frames that are still in the outbox stay there for the next connection.
+ *
+ * Without a connection an attempt is given up at once. In SST_STATE_DISCONNECTED the call does nothing.
+ *
+ * client     the client
+ * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_OPTION if drain_ms is above its range.
+ */
+SST_API int32_t sst_disconnect(sst_client *client, uint32_t drain_ms);
+
+/*
+ * Answers SST_EVENT_CREDENTIALS: sets login and passcode of CONNECT, from this attempt on. They are copied.
+ *
+ * client     the client
+ * attempt    that of the event; an answer to an attempt that is over has no effect
+ * login      NULL or empty: none
+ * passcode   NULL or empty: none
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT,
+ *   SST_ERR_TOKEN      attempt is not the current one
+ *   SST_ERR_STATE      the attempt does not wait for this, or no longer does
+ *   SST_ERR_HEADER     one of them is no text that CONNECT may have
+ *   SST_ERR_TOO_LARGE  both exceed sst_options.credential_bytes
+ */
+SST_API int32_t sst_credentials(sst_client *client, uint32_t attempt, const sst_bytes *login,
+                                const sst_bytes *passcode);
+
+/*
+ * Answers SST_EVENT_CREDENTIALS: there are no credentials. The attempt ends with SST_ERR_CREDENTIALS at
+ * SST_STAGE_CREDENTIALS. The next one follows as usual, and asks again.
+ *
+ * client    the client
+ * attempt   that of the event
+ * for_good  1: no attempt follows, until sst_connect(); otherwise 0
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if for_good is
+ * neither, SST_ERR_TOKEN if attempt is not the current one, or SST_ERR_STATE if the attempt does not wait
+ * for this.
+ */
+SST_API int32_t sst_withhold_credentials(sst_client *client, uint32_t attempt, uint32_t for_good);
+
+/*
+ * Answers SST_EVENT_ADDRESSES: sets the server's addresses. They race as those of a host name do.
+ *
+ * client      the client
+ * attempt     that of the event
+ * addresses   numeric IPv4 or IPv6 addresses, without brackets and without a zone; the preferred ones first;
+ *             may be NULL if count is 0
+ * count       0 to sst_options.addresses; 0: there is none, and the attempt ends with SST_ERR_RESOLVE
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if count is above
+ * that or an address is malformed, SST_ERR_TOKEN if attempt is not the current one, or SST_ERR_STATE if the
+ * attempt does not wait for this.
+ */
+SST_API int32_t sst_addresses(sst_client *client, uint32_t attempt, const sst_bytes *addresses, uint32_t count);
+
+/*
+ * Tells the client that there is a network, perhaps another one than before, or that the machine was asleep: it
+ * cuts a wait for the next attempt short, but begins no attempt sooner than reconnect_min_ms after the last one
+ * ended. It does nothing else: whether a connection is alive is for the heart-beats to find out.
+ *
+ * client   the client
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT.
+ */
+SST_API int32_t sst_hint_network(sst_client *client);
+
+/*
+ * Why the last attempt, or the last connection, ended: what SST_EVENT_DISCONNECTED says, and what proxy, TLS
+ * and WebSocket know besides. Fields that do not apply are 0, or -1 where that means none. The fields are those
+ * of smq_failure.
+ */
+typedef struct sst_failure {
+    uint32_t size;        /* in: sizeof(sst_failure) */
+    int32_t status;       /* SST_ERR_…; 0: nothing has ended, or the program wanted it */
+    int32_t stage;        /* SST_STAGE_… */
+    int32_t os_error;     /* errno, or an EAI_… value if status is SST_ERR_RESOLVE; 0: none */
+    uint32_t attempt;     /* as in sst_event */
+    int32_t http_status;  /* what a proxy or a web server answered, such as 403; 0: nothing */
+    int32_t socks_reply;  /* what a SOCKS5 proxy replied: smq_failure says more; -1: nothing */
+    int32_t close_code;   /* of the WebSocket (RFC 6455, section 7.4); 0: none */
+    int32_t tls_cause;    /* SMQ_TLS_… of <swiftmqtt-tls-engine.h>: why TLS failed */
+    int32_t tls_alert;    /* the alert that the server sent (RFC 8446, section 6); -1: none */
+    int32_t tls_depth;    /* which certificate is at fault: 0 is the server's, 1 that of its issuer, …; -1:
+                             none */
+    int32_t reserved;     /* 0 */
+    int64_t not_before_s; /* the validity of that certificate, in seconds since 1970; 0: unknown */
+    int64_t not_after_s;
+    int64_t tls_native;    /* the TLS library's own error code; 0: none */
+    sst_bytes tls_subject; /* of that certificate, as text */
+    sst_bytes text;        /* what the TLS library says; or the reason behind http_status or close_code. It may
+                              be anything: quote it before it is logged */
+} sst_failure;
+
+/* A sst_failure with its size set. */
+#define SST_FAILURE_INIT                                                                                               \
+    {                                                                                                                  \
+        sizeof(sst_failure), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }                        \
+    }
+
+/*
+ * Returns why the last attempt or connection ended. After SST_EVENT_DISCONNECTED it explains that event. Once
+ * the next attempt has begun, it says only status, stage, os_error and the number of the attempt that failed.
+ *
+ * client    the client
+ * failure   where to put it; failure->size must be set. Its pointers are valid until the next call on the
+ *           client that may begin an attempt
+ *
+ * Returns SST_OK, or SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STRUCT_SIZE.
+ */
+SST_API int32_t sst_last_failure(const sst_client *client, sst_failure *failure);
+
+/*
+ * Gives the WebSocket request another path and other headers: a URL that is signed for some minutes, a token.
+ * They are for all requests that have not been sent yet, that of an attempt under way included.
+ *
+ * client    the client, of a WebSocket
+ * path      path and query, from its slash on; NULL or empty: "/ws"
+ * headers   whole lines, as in sst_options.websocket_headers; NULL or empty: none
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT,
+ *   SST_ERR_NOT_SUPPORTED   the client has no WebSocket
+ *   SST_ERR_OPTION          path or headers have what they must not have
+ *   SST_ERR_TOO_LARGE       they are larger than websocket_request_bytes, or, without it, than those of the
+ *                           options
+ */
+SST_API int32_t sst_websocket_request(sst_client *client, const sst_bytes *path, const sst_bytes *headers);
+
+/* ---------------------------------------------------------------------------------------------
+ * 5  Send
+ * ------------------------------------------------------------------------------------------- */
+
+/* sst_frame.flags, added up */
+enum {
+    /*
+     * The server is asked for a receipt, and the frame is complete when that came, and not when it was handed
+     * to the kernel ("Header receipt").
+     */
+    SST_SEND_RECEIPT = 1,
+    /*
+     * With SST_SEND_RECEIPT: if the connection ends before the receipt came, the frame is sent again on the
+     * next one. The server may get it twice. Without this flag it ends with SST_ERR_UNKNOWN. Not in a
+     * transaction.
+     */
+    SST_SEND_AGAIN = 2,
+    /* There is no SST_EVENT_COMPLETED if it succeeds, only if it fails. */
+    SST_SEND_QUIET = 4,
+    /*
+     * Without a content-length. ActiveMQ makes a text of a message without one, and bytes of others. The body
+     * must have no zero.
+     */
+    SST_SEND_NO_LENGTH = 8
+};
+
+/* A message to be sent ("SEND"). */
+typedef struct sst_frame {
+    uint32_t size;          /* sizeof(sst_frame) */
+    uint32_t flags;         /* SST_SEND_…, added up */
+    sst_bytes destination;  /* such as "/queue/a"; what it means is up to the server. Not empty */
+    sst_bytes body;         /* any bytes; may be empty */
+    sst_bytes content_type; /* a MIME type, such as "text/plain"; empty: none */
+    sst_bytes headers;      /* more headers: a list of chapter 2 */
+    uint64_t cookie;        /* the program's own value, returned in the completion */
+    uint32_t transaction;   /* of sst_begin(); 0: none */
+    uint32_t reserved;      /* 0 */
+} sst_frame;
+
+/* A sst_frame with its size set and everything else zero. */
+#define SST_FRAME_INIT                                                                                                 \
+    { sizeof(sst_frame), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, 0 }
+
+/*
+ * Sends a message: writes it into the outbox and returns. This costs one copy and no system call; sst_wait() and
+ * sst_service() send batches with one system call. A message may be sent in every state, but not between
+ * sst_disconnect() and the end of the connection; it leaves when there is a connection.
+ *
+ * Every message ends in exactly one SST_EVENT_COMPLETED with its cookie (unless it is quiet and succeeds, or the
+ * client is closed before): when it was handed to the kernel; with SST_SEND_RECEIPT, when the receipt came; or
+ * with the reason of its failure. When a connection ends, what was not sent stays for the next one, but for
+ * frames of a transaction, which end with SST_ERR_DROPPED.
+ *
+ * client   the client
+ * frame    the message
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE,
+ *   SST_ERR_OPTION        flags are unknown, or SST_SEND_AGAIN is without SST_SEND_RECEIPT or in a transaction
+ *   SST_ERR_STATE         the client is disconnecting
+ *   SST_ERR_DESTINATION   the destination is empty, or no text that a header may have
+ *   SST_ERR_HEADER        content_type or headers are not what they have to be
+ *   SST_ERR_BODY          SST_SEND_NO_LENGTH, and the body has a zero
+ *   SST_ERR_TRANSACTION   there is no such transaction
+ *   SST_ERR_TOO_LARGE     the frame is larger than outbox_bytes
+ *   SST_ERR_FULL          there is no room now
+ */
+SST_API int32_t sst_send(sst_client *client, const sst_frame *frame);
+
+/* ---------------------------------------------------------------------------------------------
+ * 6  Subscribe and acknowledge
+ * ------------------------------------------------------------------------------------------- */
+
+/* sst_subscription.ack: when the server takes a message for consumed ("SUBSCRIBE ack Header") */
+enum {
+    SST_ACK_AUTO = 0,             /* when it has sent it */
+    SST_ACK_CLIENT = 1,           /* at sst_ack(), which acknowledges the message and all before it of this
+                                     subscription */
+    SST_ACK_CLIENT_INDIVIDUAL = 2 /* at sst_ack(), each for itself; from 1.1 on */
+};
+
+/* What to subscribe to ("SUBSCRIBE"). */
+typedef struct sst_subscription {
+    uint32_t size;         /* sizeof(sst_subscription) */
+    uint32_t ack;          /* SST_ACK_… */
+    sst_bytes destination; /* not empty */
+    sst_bytes headers;     /* more headers, such as selector: a list of chapter 2 */
+    uint64_t cookie;       /* returned in the completion */
+} sst_subscription;
+
+/* A sst_subscription with its size set and everything else zero. */
+#define SST_SUBSCRIPTION_INIT                                                                                          \
+    { sizeof(sst_subscription), 0, { NULL, 0 }, { NULL, 0 }, 0 }
+
+/*
+ * Subscribes, on this connection and on all that follow, until sst_unsubscribe(). Possible in every state but
+ * while the client is disconnecting. The first receipt of the server is an SST_EVENT_COMPLETED. If the server
+ * refuses it, on whichever connection, that is an SST_EVENT_COMPLETED with SST_ERR_REFUSED, and the subscription
+ * is gone; servers that do not say which frame they refuse leave it to the program to find out.
+ *
+ * client         the client
+ * subscription   what to subscribe to
+ *
+ * Returns the number of the subscription, from 0 on, which is also its id header; or, with nothing changed,
+ *   SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE, SST_ERR_STATE, SST_ERR_DESTINATION, SST_ERR_HEADER,
+ *   SST_ERR_OPTION          ack is none of SST_ACK_…
+ *   SST_ERR_NOT_SUPPORTED   SST_ACK_CLIENT_INDIVIDUAL, and no newer version than 1.0 is offered
+ *   SST_ERR_TOO_LARGE       the frame is larger than subscription_bytes
+ *   SST_ERR_FULL            there are as many as sst_options.subscriptions
+ */
+SST_API int32_t sst_subscribe(sst_client *client, const sst_subscription *subscription);
+
+/*
+ * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then.
+ *
+ * client         the client
+ * subscription   of sst_subscribe()
+ * cookie         returned in the completion
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_SUBSCRIPTION, or SST_ERR_STATE
+ * if the client is disconnecting, or its SUBSCRIBE has been sent in part.
+ */
+SST_API int32_t sst_unsubscribe(sst_client *client, uint32_t subscription, uint64_t cookie);
+
+/*
+ * Acknowledges a message of a subscription with SST_ACK_CLIENT or SST_ACK_CLIENT_INDIVIDUAL ("ACK"), in any
+ * order, also before its event is released. A token is of its connection: after that the server delivers the
+ * message again, with another token.
+ *
+ * client        the client
+ * token         of the message's event
+ * transaction   of sst_begin(), with which the acknowledgement takes effect; 0: none
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT,
+ *   SST_ERR_STATE         there is no connection, or the client is disconnecting
+ *   SST_ERR_TOKEN         no message with this token waits
+ *   SST_ERR_TRANSACTION   there is no such transaction
+ *   SST_ERR_TOO_LARGE     the frame is larger than control_bytes, or outbox_bytes in a transaction
+ *   SST_ERR_FULL          there is no room now
+ */
+SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
+
+/*
+ * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once, also to
+ * this client; ActiveMQ moves it to its dead letter queue.
+ *
+ * client, token, transaction   as for sst_ack()
+ *
+ * Returns what sst_ack() does, or SST_ERR_NOT_SUPPORTED in 1.0.
+ */
+SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transaction);
+
+/* ---------------------------------------------------------------------------------------------
+ * 7  Transactions
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Begins a transaction ("BEGIN"), which lasts until sst_commit() or sst_abort(), or until the connection ends:
+ * SST_EVENT_TRANSACTIONS_LOST.
+ *
+ * client   the client
+ *
+ * Returns its number, 1 to 65,535, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT,
+ *   SST_ERR_STATE       there is no connection, or the client is disconnecting
+ *   SST_ERR_FULL        there are as many as sst_options.transactions, or there is no room in the outbox
+ *   SST_ERR_TOO_LARGE   the outbox is too small for BEGIN
+ */
+SST_API int32_t sst_begin(sst_client *client);
+
+/*
+ * Commits a transaction ("COMMIT"), with a receipt: its SST_EVENT_COMPLETED says whether the server has it, or that
+ * this is unknown (SST_ERR_UNKNOWN).
+ *
+ * client        the client
+ * transaction   of sst_begin()
+ * cookie        returned in the completion
+ *
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STATE, SST_ERR_TRANSACTION,
+ * SST_ERR_FULL or SST_ERR_TOO_LARGE.
+ */
+SST_API int32_t sst_commit(sst_client *client, uint32_t transaction, uint64_t cookie);
+
+/*
+ * Aborts a transaction ("ABORT").
+ *
+ * client, transaction, cookie   as for sst_commit()
+ *
+ * Returns what sst_commit() does.
+ */
+SST_API int32_t sst_abort(sst_client *client, uint32_t transaction, uint64_t cookie);
+
+/* ---------------------------------------------------------------------------------------------
+ * 8  Events
+ * ------------------------------------------------------------------------------------------- */
+
+/* sst_event.type. Fields that a type does not name are 0, empty, or -1 where that means none. */
+enum {
+    SST_EVENT_NONE = 0,
+    /*
+     * The server has accepted the connection: version, attempt and server, heart_beat_send_ms and
+     * heart_beat_receive_ms as they were agreed, and headers, among them "session" and "server".
+     */
+    SST_EVENT_CONNECTED = 1,
+    /*
+     * An attempt, or a connection, has ended: status, stage, os_error, rule, attempt and server; retry_ms. If
+     * the server said why in ERROR, text is its message header, headers are all of them, and body is its body.
+     * sst_last_failure() says more.
+     */
+    SST_EVENT_DISCONNECTED = 2,
+    /*
+     * What completed names has ended: status, cookie, and subscription with SST_COMPLETED_SUBSCRIBE and
+     * SST_COMPLETED_UNSUBSCRIBE.
+     */
+    SST_EVENT_COMPLETED = 3,
+    /* After SST_ERR_FULL: there is room again. */
+    SST_EVENT_ROOM = 4,
+    /*
+     * A message came: subscription, token, destination, content_type, message_id, headers, body, body_offset,
+     * body_total and part. status is SST_ERR_RECEIVE_TOO_LARGE if the body was dropped, because it had no
+     * content-length and no room.
+     */
+    SST_EVENT_MESSAGE = 5,
+    /* The connection has ended, and with it cookie transactions, of which the server has nothing. */
+    SST_EVENT_TRANSACTIONS_LOST = 6,
+    /*
+     * SST_OPTION_ASK_CREDENTIALS: an attempt waits for sst_credentials() or sst_withhold_credentials(), for as
+     * long as connect_timeout_ms allows. attempt and server are set.
+     */
+    SST_EVENT_CREDENTIALS = 11,
+    /*
+     * SST_OPTION_ASK_ADDRESSES: an attempt waits for sst_addresses(). text is the host name to resolve, port the
+     * port to connect to; attempt and server are set.
+     */
+    SST_EVENT_ADDRESSES = 12,
+    /*
+     * SST_OPTION_OWN_TRANSPORT: the client needs a connection to the server with the name text, at port. Close
+     * the last one, open a new one, and call sst_engine_opened(), or sst_engine_closed() if that fails. attempt
+     * and server are set.
+     */
+    SST_EVENT_OPEN = 13
+};
+
+/* sst_event.completed: what an SST_EVENT_COMPLETED completes */
+enum {
+    SST_COMPLETED_SEND = 1,        /* sst_send() */
+    SST_COMPLETED_SUBSCRIBE = 2,   /* sst_subscribe() */
+    SST_COMPLETED_UNSUBSCRIBE = 3, /* sst_unsubscribe() */
+    SST_COMPLETED_COMMIT = 4,      /* sst_commit() */
+    SST_COMPLETED_ABORT = 5        /* sst_abort() */
+};
+
+/* sst_event.part, added up. A message that arrives whole has both. */
+enum {
+    SST_PART_FIRST = 1,
+    SST_PART_LAST = 2
+};
+
+/* One event. sst_next_event() fills it. */
+typedef struct sst_event {
+    uint32_t size;                  /* in: sizeof(sst_event) */
+    int32_t type;                   /* SST_EVENT_… */
+    int32_t status;                 /* 0 or SST_ERR_… */
+    int32_t stage;                  /* SST_STAGE_… */
+    int32_t os_error;               /* errno, or an EAI_… value if status is SST_ERR_RESOLVE; 0: none */
+    int32_t rule;                   /* SST_RULE_… */
+    uint32_t version;               /* SST_STOMP_…: the version that is spoken */
+    uint32_t completed;             /* SST_COMPLETED_… */
+    uint32_t attempt;               /* how many attempts to connect there have been, this one included; wraps */
+    uint32_t server;                /* which server of the URL, counted from 0 */
+    uint32_t port;                  /* the server's port */
+    int32_t retry_ms;               /* how long until the client reconnects by itself; -1: it will not */
+    uint64_t cookie;                /* of the frame */
+    uint64_t token;                 /* for sst_ack(); 0: nothing to acknowledge, or it is not the last part */
+    int32_t subscription;           /* of sst_subscribe(); -1: none of this client's */
+    uint32_t part;                  /* SST_PART_FIRST, SST_PART_LAST, added up; 0: in the middle */
+    uint32_t heart_beat_send_ms;    /* 0: none */
+    uint32_t heart_beat_receive_ms; /* 0: none */
+    sst_bytes destination;
+    sst_bytes content_type;
+    sst_bytes message_id;
+    sst_bytes headers;    /* all of them, for sst_header_next() */
+    sst_bytes body;       /* or the part of it in this event */
+    uint32_t body_offset; /* where this part begins */
+    uint32_t body_total;  /* the size of the whole body */
+    sst_bytes text;       /* what the server says, or its name. What a server says may be anything: quote it before it is
+                             logged */
+} sst_event;
+
+/* A sst_event with its size set. */
+#define SST_EVENT_INIT                                                                                                 \
+    {                                                                                                                  \
+        sizeof(sst_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },   \
+            { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }                                                                \
+    }
+
+/*
+ * Takes the next event, if there is one, and releases the last one. While a message waits to be taken, the
+ * client parses nothing behind it. The call never waits and makes no system call.
+ *
+ * client   the client
+ * event    where to put it; event->size must be set
+ *
+ * Returns 1 if there was an event; 0 if not, and then event->type is SST_EVENT_NONE; or SST_ERR_NULL,
+ * SST_ERR_CLIENT, or SST_ERR_STRUCT_SIZE if event->size is smaller than version 1's.
+ */
+SST_API int32_t sst_next_event(sst_client *client, sst_event *event);
+
+/*
+ * Walks the headers of a frame that came. Names and values are without escapes; of a name that is there twice, the
+ * first one counts ("Repeated Header Entries").
+ *
+ * event      of SST_EVENT_CONNECTED, _DISCONNECTED or _MESSAGE, as long as its pointers are valid
+ * position   begins with 0; moved to the next header
+ * name       where to put its name
+ * value      where to put its value. Both point into the client's memory
+ *
+ * Returns 1 if there was a header; 0 at the end; or SST_ERR_NULL, or SST_ERR_STRUCT_SIZE.
+ */
+SST_API int32_t sst_header_next(const sst_event *event, size_t *position, sst_bytes *name, sst_bytes *value);
+
+/*
+ * Finds a header of a frame that came: the first one with this name.
+ *
+ * event   as for sst_header_next()
+ * name    compared byte by byte
+ * value   where to put its value: empty if there is none
+ *
+ * Returns 1 if there was one, 0 if not; or SST_ERR_NULL, or SST_ERR_STRUCT_SIZE.
+ */
+SST_API int32_t sst_header_find(const sst_event *event, const sst_bytes *name, sst_bytes *value);
+
+/*
+ * Describes an event in one line, for a log, without the body of a message. A text of the server is in quotation
+ * marks, and what would control a terminal becomes \xNN. Later versions may say more, or in other words. Any
+ * thread.
+ *
+ * event      the event, as long as its pointers are valid
+ * text       where to put the line, with a zero behind it and no line end, as far as there is room; NULL: nowhere
+ * capacity   the bytes that are free there
+ *
+ * Returns how many bytes the line has, without the zero, however many of them there is room for; 0 if event is
+ * NULL, or its size is smaller than version 1's.
+ */
+SST_API size_t sst_describe_event(const sst_event *event, char *text, size_t capacity);
+
+/* ---------------------------------------------------------------------------------------------
+ * 9  Running a client: the simple loop
+ *
+ *     for (;;) {
+ *         while (sst_next_event(client, &event) == 1) {
+ *             ...
+ *         }
+ *         sst_wait(client, -1);
+ *     }
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Sends what is to be sent, receives what has arrived, and waits until there is an event, or until the time is
+ * up. Releases the last event.
+ *
+ * client       the client
+ * timeout_ms   0 to 2,147,483,647; 0: only look; -1: without a limit
+ *
+ * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if timeout_ms is below
+ * -1, or SST_ERR_STATE if nothing could end the wait, or the client is a bare engine.
+ */
+SST_API int32_t sst_wait(sst_client *client, int32_t timeout_ms);
+
+/* ---------------------------------------------------------------------------------------------
+ * 10  Running a client: inside a loop of your own
+ *
+ * Wait until sst_fd() is readable or sst_next_timeout_ms() is over, call sst_service(), and take the events.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Returns the descriptor to wait for, for as long as the client lives: it is readable when sst_service() has
+ * something to do. It is an epoll descriptor.
+ *
+ * client   the client
+ *
+ * Returns the descriptor, or SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE with SST_OPTION_OWN_TRANSPORT.
+ */
+SST_API int32_t sst_fd(const sst_client *client);
+
+/*
+ * Returns when sst_service() has something to do even if the descriptor stays silent.
+ *
+ * client   the client
+ *
+ * Returns milliseconds, 0 for at once, -1 for never; or SST_ERR_NULL or SST_ERR_CLIENT.
+ */
+SST_API int32_t sst_next_timeout_ms(sst_client *client);
+
+/*
+ * Does what is to be done, and never waits: sends, receives, looks at the time. Releases the last event.
+ *
+ * client   the client
+ *
+ * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL or SST_ERR_CLIENT.
+ */
+SST_API int32_t sst_service(sst_client *client);
+
+/*
+ * Sends what is to be sent, as far as the kernel takes it at once, and does nothing else.
+ *
+ * client   the client
+ *
+ * Returns 1 if everything was sent, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE with
+ * SST_OPTION_OWN_TRANSPORT.
+ */
+SST_API int32_t sst_flush(sst_client *client);
+
+/* ---------------------------------------------------------------------------------------------
+ * 11  Running a client: the bare engine
+ *
+ * With SST_OPTION_OWN_TRANSPORT the program has the transport and the clock: a serial line, a TLS library with
+ * its own sockets, a simulation. Bytes and times go in, bytes and events come out. now_ms is any clock that
+ * does not go back; it may wrap. The functions are those of chapter 13 of swiftmqtt.h.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Tells the client that the transport is open that SST_EVENT_OPEN asked for.
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE if none is wanted.
+ */
+SST_API int32_t sst_engine_opened(sst_client *client, uint32_t now_ms);
+
+/*
+ * Tells the client that the transport is gone, or could not be opened.
+ *
+ * os_error   an errno; 0: the peer closed it
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if os_error is negative, or SST_ERR_STATE if there
+ * was none.
+ */
+SST_API int32_t sst_engine_closed(sst_client *client, int32_t os_error, uint32_t now_ms);
+
+/*
+ * Returns where the next bytes go.
+ *
+ * data   where to put the pointer
+ * size   where to put how many bytes there are: 0 if they have to wait, until events were taken
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE without SST_OPTION_OWN_TRANSPORT.
+ */
+SST_API int32_t sst_engine_receive_buffer(sst_client *client, void **data, size_t *size);
+
+/*
+ * Tells the client that bytes were put there. Releases no event.
+ *
+ * size   how many, at most what sst_engine_receive_buffer() said
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STATE, or SST_ERR_OPTION if size is larger.
+ */
+SST_API int32_t sst_engine_received(sst_client *client, size_t size, uint32_t now_ms);
+
+/*
+ * Returns what is to be sent.
+ *
+ * data   where to put the pointer, valid until the next call on the client
+ * size   where to put how many bytes there are: 0 if there are none
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE without SST_OPTION_OWN_TRANSPORT.
+ */
+SST_API int32_t sst_engine_transmit(sst_client *client, uint32_t now_ms, const void **data, size_t *size);
+
+/*
+ * Tells the client that the transport has taken bytes.
+ *
+ * size   how many, at most what sst_engine_transmit() said
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STATE, or SST_ERR_OPTION if size is larger.
+ */
+SST_API int32_t sst_engine_transmitted(sst_client *client, size_t size, uint32_t now_ms);
+
+/*
+ * Returns when sst_engine_timed_out() is to be called.
+ *
+ * Returns milliseconds, 0 for at once, -1 for never; or SST_ERR_NULL, SST_ERR_CLIENT or SST_ERR_STATE.
+ */
+SST_API int32_t sst_engine_next_timeout_ms(sst_client *client, uint32_t now_ms);
+
+/*
+ * Lets the client look at the time. Releases the last event.
+ *
+ * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT or SST_ERR_STATE.
+ */
+SST_API int32_t sst_engine_timed_out(sst_client *client, uint32_t now_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
