@@ -478,7 +478,9 @@ typedef struct sst_options {
     {                                                                                                                  \
         sizeof(sst_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 },           \
-            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }            \
+            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, {                      \
+            NULL, 0                                                                                                    \
+        }                                                                                                              \
     }
 
 /*
@@ -974,7 +976,7 @@ typedef struct sst_event {
     sst_bytes body;       /* or the part of it in this event */
     uint32_t body_offset; /* where this part begins */
     uint32_t body_total;  /* the size of the whole body */
-    sst_bytes text;       /* what the server says, or its name. What a server says may be anything: quote it before it is
+    sst_bytes text; /* what the server says, or its name. What a server says may be anything: quote it before it is
                              logged */
 } sst_event;
 
@@ -982,7 +984,9 @@ typedef struct sst_event {
 #define SST_EVENT_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(sst_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },   \
-            { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }                                                                \
+            { NULL, 0 }, { NULL, 0 }, 0, 0, {                                                                          \
+            NULL, 0                                                                                                    \
+        }                                                                                                              \
     }
 
 /*

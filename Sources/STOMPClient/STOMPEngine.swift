@@ -85,6 +85,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
     case .headTooLarge: cause = .violation(rule: 0)
     }
     return CloseRequest(
-      cause, stage: stage, details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
+      cause, stage: stage,
+      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
   }
 }

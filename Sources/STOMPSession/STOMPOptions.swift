@@ -61,7 +61,8 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
 
   /// The room for the credentials, and the end.
   var credentialsSize: Int {
-    let asked = Credentials.size(login: Span(), passcode: Span()) &+ credentialBytes &+ Credentials.headerBytes
+    let asked =
+      Credentials.size(login: Span(), passcode: Span()) &+ credentialBytes &+ Credentials.headerBytes
     return max(Credentials.size(login: login, passcode: passcode), credentialBytes > 0 ? asked : 0)
   }
 }

@@ -25,7 +25,8 @@ public struct HeaderList: ~Escapable {
       return false
     }
     let own: InlineArray<14, StaticString> = [
-      "accept-version", "ack", "content-length", "content-type", "destination", "heart-beat", "host", "id", "login",
+      "accept-version", "ack", "content-length", "content-type", "destination", "heart-beat", "host", "id",
+      "login",
       "message-id", "passcode", "receipt", "subscription", "transaction",
     ]
     for index in own.indices where name.equals(own[index]) { return false }

@@ -70,7 +70,8 @@ private func nextHeader(
     throw .structSize
   }
   let lines = try unsafe span(event.pointee.headers)
-  let strips = unsafe event.pointee.type == Int32(SST_EVENT_CONNECTED)
+  let strips =
+    unsafe event.pointee.type == Int32(SST_EVENT_CONNECTED)
     || event.pointee.version == UInt32(SST_STOMP_1_2)
   var reader = HeaderReader(lines, strips: strips, from: position)
   guard let header = reader.next() else { return false }

@@ -187,12 +187,14 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
   /// Values that the frame knows have moved, empty ones and repeated ones, too; without escapes nothing has.
   @Test func escapesThatAreUndone() {
     let text = bytes(
-      "MESSAGE\r\na\\cb:c\\nd\r\ndestination:\\\\q\r\nmessage-id:\r\nsubscription:1\r\ndestination:x\r\nmessage:\\r\r\n\r\n\0")
+      "MESSAGE\r\na\\cb:c\\nd\r\ndestination:\\\\q\r\nmessage-id:\r\nsubscription:1\r\ndestination:x\r\nmessage:\\r\r\n\r\n\0"
+    )
     let undone = ParsedFrame(text, .v12).undone
     #expect(undone?.known == ["\\q", "", "", "\r"])
     #expect(
       undone?.headers == [
-        ["a:b", "c\nd"], ["destination", "\\q"], ["message-id", ""], ["subscription", "1"], ["destination", "x"],
+        ["a:b", "c\nd"], ["destination", "\\q"], ["message-id", ""], ["subscription", "1"],
+        ["destination", "x"],
         ["message", "\r"],
       ])
     let plain = ParsedFrame(bytes("ERROR\nmessage:no\n\n\0"))
