@@ -54,6 +54,17 @@ Sent      6.0 msg/s  225 B/s            Received  2.0 msg/s  152 B/s
 """
 
 
+def test_a_client_without_an_id_is_called_by_its_socket(broker: Mosquitto, tmp_path: Path):
+    path = tmp_path / "nameless.sock"
+    client = start("sub", "-p", broker.port, "-t", "a", "--inspect", path)
+    try:
+        wait_for(lambda: b"connected" in smq("stats", path).stdout)
+        assert smq("top", path, "--once", "--interval", "0.1").stdout.decode().startswith(f" smq top  {path}")
+    finally:
+        client.kill()
+        client.communicate()
+
+
 def test_top_of_a_capture(traffic: Path):
     result = smq("top", traffic, "--once")
     assert (golden(result.stdout.decode()), result.stderr, result.returncode) == (golden(TOP), b"", 0)
