@@ -1965,9 +1965,10 @@ typedef struct smq_event {
     }
 
 /*
- * Describes an event in one line, for a log: its type; its status with name and sentence; stage, os_error,
- * reason_code with its name, reason_string, server_reference, rule, topic, token, cookie, attempt and
- * retry_ms, as far as it has them. Of a message that is the size of its payload, and never the payload. A
+ * Describes an event in one line, for a log: its type, and what was completed; its status with name and
+ * sentence; stage, os_error with the words of common ones, reason_code with its name, reason_string,
+ * server_reference, rule, topic, token, cookie, attempt and retry_ms, as far as it has them. Of a message
+ * that is the size of its payload, and never the payload. A
  * text of the server is in quotation marks, and what would control a terminal becomes \xNN. Later versions
  * may say more, or in other words. Any thread.
  *
