@@ -143,10 +143,13 @@ def test_stats_for_prometheus(daemon):  # noqa: F811
     """Each metric has a type and a sample for each client; counters end with _total, and buckets rise."""
     paths = [daemon(), daemon()]
     lines = smq("stats", *paths, "--prometheus").stdout.decode().splitlines()
-    types, samples = {}, {}
+    types, samples, helps = {}, {}, {}
     current = ""
     for line in lines:
-        if line.startswith("# TYPE "):
+        if line.startswith("# HELP "):
+            name, text = line.removeprefix("# HELP ").split(" ", 1)
+            helps[name] = text
+        elif line.startswith("# TYPE "):
             _, _, current, types[line.split()[2]] = line.split()
             assert current not in samples
             samples[current] = []
@@ -156,6 +159,9 @@ def test_stats_for_prometheus(daemon):  # noqa: F811
             samples[current].append((labels, int(value)))
     assert types["swiftmqtt_outbox_messages"] == "gauge" and samples["swiftmqtt_state"] == [("daemon0", 2), ("daemon1", 2)]
     assert types["swiftmqtt_packets_sent_total"] == "counter"
+    # Each says what it counts, before its type.
+    assert list(helps) == list(types) and all(len(text) > 10 for text in helps.values())
+    assert helps["swiftmqtt_ended_tls_total"] == "Ends of connections, and of attempts to connect: tls"
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in types.items())
     assert len(samples["swiftmqtt_latency_seconds"]) == 2 * 17
 
