@@ -353,6 +353,14 @@ def test_captures_that_cannot_be_played(tmp_path: Path, capture: Capture, said: 
     assert result.returncode == 1 and said in result.stderr
 
 
+def test_a_capture_that_is_cut_short_is_played_as_far_as_it_goes(broker: Mosquitto, tmp_path: Path):
+    path = Capture().packet(True, packet(1, b"\0\4MQTT\4\2\0\x3c\0\0")).packet(False, CONNACK).packet(True, SUBSCRIBE).write(tmp_path / "c")
+    path.write_bytes(path.read_bytes()[:-4])
+    result = smq("replay", path, "-p", broker.port)
+    assert (result.returncode, result.stderr) == (0, b"") and b"SUBSCRIBE" not in result.stdout
+    assert [line.split()[0] for line in result.stdout.decode().splitlines()] == [">", "<"]
+
+
 def test_each_side_has_its_own_identifiers(tmp_path: Path):
     """A PUBACK of the other side says nothing of its PUBLISH with the same Packet Identifier."""
     publish = [packet(3, b"\0\1a" + bytes([0, 1]) + text, 2) for text in (b"theirs", b"ours")]
