@@ -1965,9 +1965,10 @@ typedef struct smq_event {
     }
 
 /*
- * Describes an event in one line, for a log: its type; its status with name and sentence; stage, os_error,
- * reason_code with its name, reason_string, server_reference, rule, topic, token, cookie, attempt and
- * retry_ms, as far as it has them. Of a message that is the size of its payload, and never the payload. A
+ * Describes an event in one line, for a log: its type, and what was completed; its status with name and
+ * sentence; stage, os_error with the words of common ones, reason_code with its name, reason_string,
+ * server_reference, rule, topic, token, cookie, attempt and retry_ms, as far as it has them. Of a message
+ * that is the size of its payload, and never the payload. A
  * text of the server is in quotation marks, and what would control a terminal becomes \xNN. Later versions
  * may say more, or in other words. Any thread.
  *
@@ -3191,7 +3192,7 @@ typedef struct smq_packet {
  * Is told a packet. The call that sends or receives it calls this function, in its own thread; the function
  * must not call the client or its group, and what it is given is valid until it returns.
  *
- * user     what smq_observer, or smq_trace_read(), has
+ * user     smq_observer.user, or what smq_trace_read() was given
  * packet   the packet
  */
 typedef void (*smq_tap)(void *user, const smq_packet *packet);
@@ -3202,7 +3203,7 @@ enum {
                                whole */
 };
 
-/* Who looks on. */
+/* Functions of the program that are told what a client does. */
 typedef struct smq_observer {
     uint32_t size;     /* sizeof(smq_observer) */
     uint32_t flags;    /* SMQ_OBSERVE_…, added up */
@@ -3210,7 +3211,7 @@ typedef struct smq_observer {
     smq_log log;       /* NULL: no log entries. See smq_set_log(), which this does not change */
     int32_t log_level; /* SMQ_LOG_OFF to SMQ_LOG_DEBUG, for log */
     uint32_t reserved; /* 0 */
-    void *user;        /* for both functions */
+    void *user;        /* any pointer of the program's: packet and log are given it */
     void *next;        /* the library's own; NULL before */
 } smq_observer;
 
@@ -3249,7 +3250,7 @@ SMQ_API int32_t smq_remove_observer(smq_client *client, smq_observer *observer);
  *
  * client   the client
  * tap      is told them, before this returns
- * user     for tap
+ * user     any pointer of the program's: tap is given it
  *
  * Returns how many packets there were; SMQ_ERR_NULL, SMQ_ERR_CLIENT; SMQ_ERR_NOT_SUPPORTED without a trace.
  */

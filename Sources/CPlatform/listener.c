@@ -94,27 +94,71 @@ static int bind_to(int fd, const char *path, const struct sockaddr_un *address) 
     return bind(fd, (const struct sockaddr *)address, sizeof *address);
 }
 
+/* The path of a file that a descriptor has open. */
+static void name_of(int fd, char name[static 32]) {
+    char digits[10];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + fd % 10);
+        fd /= 10;
+    } while (fd > 0);
+    static const char folder[] = "/proc/self/fd/";
+    memcpy(name, folder, sizeof folder);
+    char *end = name + sizeof folder - 1;
+    while (count > 0) {
+        *end++ = digits[--count];
+    }
+    *end = 0;
+}
+
+/*
+ * Gives the socket that bind() has made at path the permissions that umask took from it. Who may write to the directory may
+ * have put something else there, such as a link to a file that only this process may change. So what is there is
+ * opened first, then looked at, and then changed without its path.
+ */
+static int permit(const char *path, uint32_t permissions, struct platform_file *file) {
+    struct stat status;
+    char name[32];
+    int result = -1;
+    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    if (fstat(fd, &status) == 0) {
+        if (S_ISSOCK(status.st_mode) && status.st_nlink == 1) {
+            file->device = status.st_dev;
+            file->inode = status.st_ino;
+            name_of(fd, name);
+            result = (status.st_mode & 07777) == permissions ? 0 : chmod(name, permissions);
+        } else {
+            errno = EADDRINUSE;
+        }
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    return result;
+}
+
 static int32_t listen_at(const char *path, uint32_t permissions, struct platform_file *file) {
     struct sockaddr_un address;
-    struct stat status;
     int fd = socket_at(path, &address);
     if (fd < 0) {
         return -errno;
     }
-    /* Nobody can connect before listen(), so nobody does with the permissions that bind() gives. */
-    if (bind_to(fd, path, &address) < 0) {
+    /* bind() gives the file the permissions of the socket, without those of umask. */
+    if (fchmod(fd, permissions) < 0 || bind_to(fd, path, &address) < 0) {
         int error = errno;
         close(fd);
         return -error;
     }
-    if (chmod(path, permissions) < 0 || lstat(path, &status) < 0 || listen(fd, 4) < 0) {
+    file->inode = 0;
+    if (permit(path, permissions, file) < 0 || listen(fd, 4) < 0) {
         int error = errno;
-        unlink(path);
+        platform_unlink_socket(path, file);
         close(fd);
         return -error;
     }
-    file->device = status.st_dev;
-    file->inode = status.st_ino;
     return fd;
 }
 

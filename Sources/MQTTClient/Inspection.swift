@@ -71,10 +71,12 @@ public struct Inspection: ~Copyable {
   /// Lets in a program that waits, if there is one: it is told what is in the trace. Returns false if there is none.
   @_optimize(size)
   mutating func letIn(
-    _ clientID: Span<UInt8>, _ trace: borrowing OptionalSlot<PacketTrace>, at now: Instant
+    _ clientID: Span<UInt8>, _ trace: borrowing OptionalSlot<PacketTrace>, packets total: UInt32,
+    at now: Instant
   ) -> Bool {
-    // It is not for the new one.
+    // It is not for the new one. Nor is what the others lose in a pause, which ends now.
     flush(at: now)
+    loseThoseOfPause(total)
     guard let reader = socket.accept() else { return false }
     readers[reader] = Reader()
     let name = clientID.extracting(first: buffer.count / 4)
@@ -111,8 +113,7 @@ public struct Inspection: ~Copyable {
       return true
     }
     guard end.isReached(at: now) else { return false }
-    lose(total &- packetsBefore)
-    packetsBefore = total
+    loseThoseOfPause(total)
     // Whoever has read something has room for the number of what was lost.
     var hasRoom = false
     for reader in 0..<InspectionSocket.readers where socket.isConnected(reader) {
@@ -202,6 +203,13 @@ public struct Inspection: ~Copyable {
   private static func send(
     _ buffer: borrowing Region, _ count: Int, to reader: Int, on socket: inout InspectionSocket
   ) -> Bool { socket.send(buffer.bytes(at: 0, count: count), to: reader) == .sent }
+
+  /// Of the packets of a pause only their number is known. `total`: how many the client has had.
+  private mutating func loseThoseOfPause(_ total: UInt32) {
+    guard isPaused else { return }
+    lose(total &- packetsBefore)
+    packetsBefore = total
+  }
 
   /// All programs have lost so many packets.
   private mutating func lose(_ packets: UInt32) {

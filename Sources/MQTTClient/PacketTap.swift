@@ -100,8 +100,12 @@ public struct PacketTap: ~Copyable {
   /// Sends what is due to programs that are connected. While none of them has room, nothing is done for a packet.
   @_optimize(size)
   mutating func attendReaders(of session: borrowing Session, at now: Instant) {
-    let total = session.counters.packetsSent.low &+ session.counters.packetsReceived.low
+    let total = Self.packets(of: session)
     if inspection.element.attend(packets: total, at: now) { listenersChanged(of: session, at: now) }
+  }
+
+  private static func packets(of session: borrowing Session) -> UInt32 {
+    session.counters.packetsSent.low &+ session.counters.packetsReceived.low
   }
 
   /// Lets programs in that wait at the socket, and looks who has gone. Returns what each asks.
@@ -109,9 +113,10 @@ public struct PacketTap: ~Copyable {
   mutating func serveReaders(
     of session: borrowing Session, at now: Instant
   ) -> InlineArray<4, Bool> {
+    let total = Self.packets(of: session)
     // Behind those who are let in, one more turn turns the others away.
     for _ in 0...InspectionSocket.readers {
-      guard inspection.element.letIn(session.clientID, trace, at: now) else { break }
+      guard inspection.element.letIn(session.clientID, trace, packets: total, at: now) else { break }
     }
     var asks = InlineArray<4, Bool>(repeating: false)
     for reader in 0..<InspectionSocket.readers {

@@ -147,7 +147,7 @@ extension Arguments {
     case .filter:
       guard let wanted = PacketFilter(value) else {
         throw usageError(
-          "\(option.name): \"\(value.printable)\" is not names of packets, Topic Filters, 'sent' or 'received'"
+          "\(option.name): \"\(value.printable)\" is not names of packets, Topic Filters, 'sent' or 'received'; the topic ABC is written as ABC/#"
         )
       }
       shownPackets = wanted

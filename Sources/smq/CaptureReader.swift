@@ -12,6 +12,14 @@ struct SeenPacket {
   let bytes: [UInt8]
   /// "outbox 3, in flight 1"; empty: it is not known.
   let comment: [UInt8]
+  /// Tells the connections of a client apart.
+  let connection: UInt32
+
+  func of(client: Int) -> SeenPacket {
+    SeenPacket(
+      client: client, microseconds: microseconds, isSent: isSent, length: length, bytes: bytes,
+      comment: comment, connection: connection)
+  }
 }
 
 /// What a block of a capture says.
@@ -38,8 +46,8 @@ struct CaptureReader {
   private var position = 0
   /// How many bytes came before `pending`.
   private var passed: Int64 = 0
-  /// Of each interface, whether its packets can be read.
-  private var interfaces: [Bool] = []
+  /// Of each interface, which client it is; `nil`: its packets cannot be read.
+  private var interfaces: [Int?] = []
   private var hasBegun = false
 
   /// The largest packet of MQTT, and what is around it.
@@ -103,7 +111,7 @@ struct CaptureReader {
       return .section
     case .interfaceDescription:
       guard let name = interface(body) else { throw .damaged(at: offset) }
-      return .client(name: name)
+      return interfaces.last == .some(nil) ? nil : .client(name: name)
     case .enhancedPacket: return try packet(body).map { .packet($0) }
     case .interfaceStatistics: return try statistics(body)
     case nil: return nil
@@ -119,7 +127,8 @@ struct CaptureReader {
       if code == 2 { name = value }
       if code == 9 { isMicroseconds = value == [6] }
     }
-    interfaces.append(link == 252 && isMicroseconds)
+    let clients = interfaces.count { $0 != nil }
+    interfaces.append(link == 252 && isMicroseconds ? clients : nil)
     return name
   }
 
@@ -133,18 +142,19 @@ struct CaptureReader {
       let captured = body.little(), let length = body.little(), interface < interfaces.count,
       high < Self.latest, let data = body.bytes(captured), body.align()
     else { throw .damaged(at: offset) }
-    guard interfaces[interface] else { return nil }
-    guard let tags = Self.tags(data) else { return nil }
+    guard let client = interfaces[interface], let tags = Self.tags(data) else { return nil }
     var comment: [UInt8] = []
     var isSent = false
     while let (code, value) = body.option() {
       if code == 1 { comment = value }
       if code == 2 { isSent = value.first == 2 }
     }
+    let port = isSent ? tags.source : tags.destination
     return SeenPacket(
-      client: interface, microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)),
+      client: client, microseconds: Int64(bitPattern: UInt64(high) << 32 | UInt64(low)),
       isSent: isSent,
-      length: max(length - tags, 0), bytes: Array(data[tags...]), comment: comment)
+      length: max(length - tags.size, 0), bytes: Array(data[tags.size...]), comment: comment,
+      connection: port < 49_152 ? 0 : port - 49_152)
   }
 
   private func statistics(_ body: ByteCursor) throws(Fault) -> CaptureItem? {
@@ -160,16 +170,19 @@ struct CaptureReader {
         lost = min(max(0, value.reversed().reduce(0) { $0 << 8 | Int64($1) }), ClientNumbers.most)
       }
     }
-    return .statistics(client: interface, lost: lost, text: text)
+    return interfaces[interface].map { .statistics(client: $0, lost: lost, text: text) }
   }
 
-  /// How many bytes of tags are before a packet of MQTT; `nil`: it is none.
-  private static func tags(_ data: [UInt8]) -> Int? {
+  /// How many bytes of tags are before a packet of MQTT, and the ports that they have; `nil`: it is none.
+  private static func tags(_ data: [UInt8]) -> (size: Int, source: UInt32, destination: UInt32)? {
     var cursor = ByteCursor(data)
     var isMQTT = false
+    var ports: (source: UInt32, destination: UInt32) = (0, 0)
     while let tag = cursor.big16(), let size = cursor.big16(), let value = cursor.bytes(Int(size)) {
-      if tag == 0 { return isMQTT ? cursor.position : nil }
+      if tag == 0 { return isMQTT ? (cursor.position, ports.source, ports.destination) : nil }
       if tag == 12 { isMQTT = value.prefix { $0 != 0 } == ascii("mqtt")[...] }
+      if tag == 25, size == 4 { ports.source = UInt32(value[2]) << 8 | UInt32(value[3]) }
+      if tag == 26, size == 4 { ports.destination = UInt32(value[2]) << 8 | UInt32(value[3]) }
     }
     return nil
   }

@@ -17,6 +17,12 @@ class Feed {
   var failure: ExitError? { nil }
   /// The first `read` has everything from before.
   var isLive: Bool { true }
+  /// Of each client, its Client Identifier, as far as it is known.
+  var names: [[UInt8]] { [] }
+  /// Of each client, what it is called in a line.
+  var labels: [[UInt8]] {
+    names.enumerated().map { $1.isEmpty ? Text("client \($0 + 1)").bytes : $1 }
+  }
   /// "demo", "demo and 2 more".
   var title: [UInt8] { [] }
   /// "connected 5.0"
@@ -69,9 +75,11 @@ private final class SocketFeed: Feed {
 
   override var descriptors: [Int32] { clients.map { $0.hasEnded ? -1 : $0.descriptor } }
   override var end: Text? { clients.allSatisfy { $0.hasEnded } ? "the client has ended" : nil }
+  override var names: [[UInt8]] { clients.map { $0.name } }
+  override var labels: [[UInt8]] { clients.map { $0.label } }
   override var title: [UInt8] {
-    clients.count == 1
-      ? clients[0].name : Text("\(clients[0].name) and \(clients.count - 1) more").bytes
+    let first = clients[0].label
+    return clients.count == 1 ? first : Text("\(first) and \(clients.count - 1) more").bytes
   }
   override var state: Text { "\(clients[0].numbers.state) \(clients[0].numbers.version)" }
   override var beginning: Int64 { since.seconds * 1_000_000 + Int64(since.nanoseconds) / 1000 }
@@ -93,20 +101,14 @@ private final class SocketFeed: Feed {
   override func ask() { for client in clients { client.ask() } }
 }
 
-extension SeenPacket {
-  fileprivate func of(client: Int) -> SeenPacket {
-    SeenPacket(
-      client: client, microseconds: microseconds, isSent: isSent, length: length, bytes: bytes,
-      comment: comment)
-  }
-}
-
 /// A capture in a file.
 private final class FileFeed: Feed {
   private let path: [UInt8]
   private let descriptor: Int32
   private var reader = CaptureReader()
-  private var names: [[UInt8]] = []
+  private var allNames: [[UInt8]] = []
+  /// Which of them the clients of the section are that is read.
+  private var section: [Int] = []
   private var isRead = false
   private var lostPackets: Int64 = 0
 
@@ -129,7 +131,8 @@ private final class FileFeed: Feed {
   }
   override var isCutShort: Bool { isRead && !reader.isAtEnd }
   override var isLive: Bool { false }
-  override var title: [UInt8] { names.first ?? [] }
+  override var names: [[UInt8]] { allNames }
+  override var title: [UInt8] { allNames.first ?? [] }
   override var lost: Int64 { lostPackets }
   override var timeout: Int64 { isRead ? -1 : 0 }
 
@@ -144,9 +147,9 @@ private final class FileFeed: Feed {
     do {
       while let item = try reader.next() {
         switch item {
-        case .section: break
-        case .client(let name): names.append(name)
-        case .packet(let packet): packets.append(packet)
+        case .section: section = []
+        case .client(let name): add(name)
+        case .packet(let packet): packets.append(packet.of(client: section[packet.client]))
         case .statistics(_, let lost, _): lostPackets = lost
         }
       }
@@ -154,6 +157,13 @@ private final class FileFeed: Feed {
       throw ExitError(text: "\(path.printable): \(error.text)")
     }
     return packets
+  }
+
+  /// A client of an earlier section may come again: two files of a capture may have been put together.
+  private func add(_ name: [UInt8]) {
+    let known = allNames.indices.first { allNames[$0] == name && !section.contains($0) }
+    if known == nil { allNames.append(name) }
+    section.append(known ?? allNames.count - 1)
   }
 }
 
@@ -192,6 +202,7 @@ private final class BrokerFeed: Feed {
 
   override var descriptors: [Int32] { [client.descriptor] }
   override var timeout: Int64 { client.nextTimeout }
+  override var names: [[UInt8]] { [client.clientID] }
   override var title: [UInt8] { brokerName(arguments).bytes }
   override var state: Text { last }
   override var failure: ExitError? { refusal }
@@ -224,6 +235,7 @@ private final class BrokerFeed: Feed {
 /// Collects packets of a client of this program.
 private final class CollectedPackets: PacketObserver {
   private var packets: [SeenPacket] = []
+  private var connection: UInt32 = 0
 
   func take() -> [SeenPacket] {
     defer { packets = [] }
@@ -231,10 +243,13 @@ private final class CollectedPackets: PacketObserver {
   }
 
   override func packet(_ packet: ObservedPacket) {
+    if packet.type == 1 { connection &+= 1 }
     let wall = System.wall
+    let comment: Text = "outbox \(packet.outboxMessages), in flight \(packet.inFlight)"
     packets.append(
       SeenPacket(
         client: 0, microseconds: wall.seconds * 1_000_000 + Int64(wall.nanoseconds) / 1000,
-        isSent: packet.isSent, length: packet.length, bytes: packet.data, comment: []))
+        isSent: packet.isSent, length: packet.length, bytes: packet.data, comment: comment.bytes,
+        connection: connection))
   }
 }

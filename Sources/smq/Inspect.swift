@@ -72,7 +72,10 @@ private final class PacketPrinter {
 
   private func line(_ seen: SeenPacket, _ packet: DecodedPacket) -> [UInt8] {
     let way: StaticString = seen.isSent ? ">" : "<"
-    let text: Text = "\(timestamp(milliseconds: UInt64(seen.microseconds / 1000))) \(way) \(packet.line)"
+    let labels = feed.labels
+    let label: Text = labels.count > 1 ? "\(labels[seen.client]) " : ""
+    let text: Text =
+      "\(timestamp(milliseconds: UInt64(seen.microseconds / 1000))) \(label)\(way) \(packet.line)"
     return text.bytes.escaped
   }
 
@@ -81,28 +84,37 @@ private final class PacketPrinter {
     json.beginObject()
     json.key("time")
     json.string(timestamp(milliseconds: UInt64(max(0, seen.microseconds) / 1000)))
+    let labels = feed.labels
+    // A CONNECT of a single client has a name of its own.
+    if labels.count > 1 {
+      json.key("client_id")
+      json.string(labels[seen.client].isUTF8 ? labels[seen.client] : labels[seen.client].escaped)
+    }
     json.key("direction")
     json.string(ascii(seen.isSent ? "sent" : "received"))
     json.key("packet")
     json.string(packet.name.bytes)
     json.key("length")
     json.number(Int64(packet.length))
-    json.add(packet)
+    json.add(packet, isNamed: labels.count > 1)
     json.endObject()
     return json.bytes
   }
 }
 
 extension JSONWriter {
-  fileprivate mutating func add(_ packet: DecodedPacket) {
+  /// `isNamed`: the object says already which client it is.
+  fileprivate mutating func add(_ packet: DecodedPacket, isNamed: Bool) {
     func shown(_ text: [UInt8]) -> [UInt8] { text.isUTF8 ? text : text.escaped }
     if let identifier = packet.identifier {
       key("id")
       number(Int64(identifier))
     }
     if let connect = packet.connect {
-      key("client_id")
-      string(shown(connect.clientID))
+      if !isNamed {
+        key("client_id")
+        string(shown(connect.clientID))
+      }
       key("version")
       string(versionNumber(UInt32(connect.version)).bytes)
       key("keep_alive")

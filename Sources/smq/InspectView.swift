@@ -141,7 +141,7 @@ final class InspectView {
       selected = nil
       prompt = nil
     } else {
-      message = "a filter is Topic Filters, names of packets, 'sent' or 'received'"
+      message = "a filter is Topic Filters, names of packets, 'sent' or 'received'; topic ABC is ABC/#"
     }
   }
 
@@ -160,15 +160,27 @@ final class InspectView {
     scrolled = 0
   }
 
-  /// Writes what is shown to a capture, in the current directory.
+  /// What is shown, the oldest first, and each CONNECT before it: without that nobody knows how to read the others.
+  private var saved: [PacketList.Entry] {
+    let clients = Set(shown.map { $0.seen.client })
+    let last = shown.first?.number ?? -1
+    let numbers = Set(shown.map { $0.number })
+    return list.connects.values.filter { clients.contains($0.seen.client) }.sorted { $0.number < $1.number }
+      + list.all.filter {
+        numbers.contains($0.number)
+          || $0.number < last && $0.packet.connect != nil && clients.contains($0.seen.client)
+      }
+  }
+
+  /// Writes it to a capture, in the current directory.
   private func save() {
     let wall = System.wall
     let path = Text("smq-\(System.utc(wall.seconds).filter { $0 != 58 && $0 != 45 }).pcapng").bytes
     var blocks = Blocks()
     blocks.sectionHeader(program: ascii("smq inspect"))
-    let clients = (shown.map { $0.seen.client }.max() ?? 0) + 1
-    for _ in 0..<clients { blocks.interface(name: feed.title) }
-    for entry in shown.reversed() { blocks.packet(entry.seen) }
+    for name in feed.names { blocks.interface(name: name) }
+    let saved = saved
+    for entry in saved { blocks.packet(entry.seen) }
     let descriptor = System.createNew(path)
     var error = -descriptor
     if descriptor >= 0 {
@@ -177,7 +189,7 @@ final class InspectView {
     }
     message =
       error <= 0
-      ? "\(grouped(Int64(shown.count))) packets are in \(path)" : "\(path): \(System.errorText(error))"
+      ? "\(grouped(Int64(saved.count))) packets are in \(path)" : "\(path): \(System.errorText(error))"
   }
 
   // ---- What is shown
@@ -225,23 +237,35 @@ final class InspectView {
     let room = max(1, screen.rows - 3)
     let at = position
     let first = max(0, min(at - room / 2, shown.count - room))
-    var heading = Line(" TIME          PACKET", .bold)
-    heading.add("       ", .bold)
+    var heading = Line(isOfSeveral ? " TIME         CLIENT" : " TIME", .bold)
+    heading.fill(to: packetColumn, .bold)
+    heading.add("PACKET", .bold)
     return [heading]
       + shown.dropFirst(first).prefix(room).enumerated().map { index, entry in
         row(entry, isSelected: first + index == at)
       }
   }
 
+  /// Of the column that says which client a packet is of.
+  private var labelWidth: Int { min(20, max(6, feed.labels.map { $0.escaped.columns }.max() ?? 0)) }
+
+  private var packetColumn: Int { isOfSeveral ? 17 + labelWidth : 16 }
+
+  private var isOfSeveral: Bool { feed.labels.count > 1 }
+
   private func row(_ entry: PacketList.Entry, isSelected: Bool) -> Line {
     let isFound = !search.isEmpty && entry.contains(search)
     let style: Style = isSelected ? .reverse : isFound ? .warning : entry.packet.isDamaged ? .bad : .plain
     var line = Line(" \(Self.time(of: entry.seen)) ", style)
+    if isOfSeveral {
+      line.add(Text(feed.labels[entry.seen.client].escaped.prefix(columns: labelWidth)), style)
+      line.fill(to: packetColumn - 2, style)
+    }
     line.add(
       "\((entry.seen.isSent ? ">" : "<") as StaticString) ",
       isSelected ? .reverse : entry.seen.isSent ? .notable : .good)
     line.add(Text(entry.packet.name.bytes), style)
-    line.fill(to: 28, style)
+    line.fill(to: packetColumn + 12, style)
     line.add(entry.packet.summary, style)
     if isSelected { line.fill(to: screen.columns, style) }
     return line
@@ -266,6 +290,7 @@ final class InspectView {
     var line = Line("\(entry.packet.name)", .bold)
     line.add(" \((entry.seen.isSent ? "sent" : "received") as StaticString) at \(Self.time(of: entry.seen))")
     var lines = [line]
+    if isOfSeveral { lines.append(fact("client", Text(feed.labels[entry.seen.client]))) }
     if !entry.seen.comment.isEmpty { lines.append(fact("before it", Text(entry.seen.comment))) }
     for (name, value) in entry.packet.facts { lines.append(fact(name, value)) }
     guard entry.packet.type == 3 else { return lines }
@@ -339,6 +364,19 @@ extension Blocks {
         interface: UInt32(seen.client),
         time: CaptureTime(
           high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
-        isSent: seen.isSent, connection: 0, length: seen.length, outbox: nil), seen.bytes)
+        isSent: seen.isSent, connection: seen.connection, length: seen.length, outbox: seen.outbox),
+      seen.bytes)
+  }
+}
+
+extension SeenPacket {
+  /// What the comment says; `nil`: it is none of this project.
+  fileprivate var outbox: CapturedPacket.Outbox? {
+    let words = comment.filter { $0 != 44 }.split(separator: 32).map { Array($0) }
+    guard words.count == 5, words[0] == "outbox", words[2] == "in", words[3] == "flight",
+      let messages = words[1].number(in: 0...Int64(UInt32.max)),
+      let inFlight = words[4].number(in: 0...Int64(UInt32.max))
+    else { return nil }
+    return CapturedPacket.Outbox(messages: UInt32(messages), inFlight: UInt32(inFlight))
   }
 }

@@ -8,6 +8,8 @@ final class InspectedClient {
   private var reader = CaptureReader(longest: InspectedClient.longestDatagram)
   /// Its Client Identifier.
   private(set) var name: [UInt8] = []
+  /// What people read: a client without an id is called by its socket.
+  var label: [UInt8] { name.isEmpty ? path : name }
   /// What it has answered last, in its order.
   private(set) var numbers = ClientNumbers()
   /// How many answers there were.

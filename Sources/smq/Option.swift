@@ -74,124 +74,8 @@ struct Option {
   func isCalled(_ name: [UInt8]) -> Bool { (hasShort && name == short) || (hasLong && name == long) }
 }
 
-/// The options, in the order of the help.
+/// The options, in the order of the help: what a command does comes before how it connects.
 let options: [Option] = [
-  // ---- The broker
-  Option(
-    .host, "-h", "--host", "HOST", Commands.online | Commands.replay,
-    "the broker's host name or address (default: localhost)"),
-  Option(
-    .port, "-p", "--port", "PORT", Commands.online | Commands.replay,
-    "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
-  Option(
-    .url, "-L", "--url", "URL", Commands.online,
-    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic; ~mqtts:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /mqtt unless it is given, and unix:/PATH for a socket in the file system; without a scheme it is mqtt://"
-  ),
-  Option(
-    .unix, "", "--unix", "PATH", Commands.online,
-    "connect to a socket in the file system instead"),
-  Option(
-    .bind, "-A", "", "ADDRESS", Commands.online, "connect from this local address, or that of this name"),
-  Option(
-    .interface, "", "--interface", "NAME", Commands.online,
-    "connect through this network interface, such as eth0"),
-  Option(
-    .dscp, "", "--dscp", "NUMBER", Commands.online,
-    "mark all packets with this Differentiated Services Codepoint, 1 to 63 (RFC 2474)"),
-  Option(
-    .tcpKeepAlive, "", "--tcp-keepalive", "SECONDS", Commands.online,
-    "have the kernel probe a connection that was idle for so long"),
-  Option(
-    .proxy, "", "--proxy", "URL", Commands.online,
-    "socks5h://[USER[:PASSWORD]@]HOST[:PORT], or http://...: connect through a SOCKS5 proxy, or by CONNECT of an HTTP proxy; ~the proxy looks the broker's name up"
-  ),
-  Option(.user, "-u", "--username", "NAME", Commands.online, "the user name"),
-  Option(
-    .password, "-P", "--pw", "PASSWORD", Commands.online,
-    "the password; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
-  ),
-  Option(
-    .id, "-i", "--id", "ID", Commands.mosquitto | Commands.check,
-    "the Client Identifier; without it the broker assigns one (3.1: a random one is used)"),
-  Option(
-    .prefix, "-I", "--id-prefix", "PREFIX", Commands.mosquitto | Commands.bench,
-    "use PREFIX and the process id as the Client Identifier"),
-  Option(
-    .keepAlive, "-k", "--keepalive", "SECONDS", Commands.online, "the Keep Alive, 5 to 65535 (default: 60)"),
-  Option(
-    .version, "-V", "--protocol-version", "VERSION", Commands.online,
-    "mqttv5, mqttv311 or mqttv31, or 5, 311, 31; ~the default is mqttv311, with -D and in smq rr mqttv5. Without this option smq check tries all three"
-  ),
-  Option(
-    .persistent, "-c", "--disable-clean-session", "", Commands.mosquitto,
-    "keep the session after the connection, and resume an existing one; needs -i"),
-  Option(
-    .expiry, "-x", "--session-expiry-interval", "SECONDS", Commands.mosquitto,
-    "5.0: how long the broker keeps the session; -1: forever"),
-  Option(
-    .nodelay, "", "--nodelay", "", Commands.mosquitto,
-    "send small packets at once; ~smq always does so, and accepts the option for the sake of scripts"),
-  // ---- WebSocket
-  Option(
-    .webSocketPath, "", "--ws-path", "PATH", Commands.online,
-    "with -h: connect by a WebSocket, at this path and query; ~a URL with ws:// or wss:// has its own"),
-  Option(
-    .webSocketHeader, "", "--ws-header", "HEADER", Commands.online,
-    "add a line to the WebSocket request, 'Name: value'; may be given more than once"),
-  Option(
-    .webSocketProtocol, "", "--ws-protocol", "NAMES", Commands.online,
-    "offer these subprotocols (default: mqtt)"),
-  // ---- TLS
-  Option(
-    .caFile, "", "--cafile", "FILE", Commands.online,
-    "TLS: trust the CA certificates in this PEM file; ~any option of TLS turns it on, and without --cafile, --capath and --psk the CAs of the system are trusted"
-  ),
-  Option(
-    .caDirectory, "", "--capath", "DIRECTORY", Commands.online,
-    "TLS: trust the CA certificates in this directory, named by hash (openssl rehash)"),
-  Option(
-    .systemCAs, "", "--tls-use-os-certs", "", Commands.online,
-    "TLS: trust the CA certificates of the system, too"),
-  Option(
-    .certificate, "", "--cert", "FILE", Commands.online,
-    "TLS: the client's certificate, in PEM, with those of the CAs between it and the root"),
-  Option(
-    .privateKey, "", "--key", "FILE", Commands.online,
-    "TLS: its private key, in PEM, or pkcs11:... (RFC 7512); ~a password is asked for on the terminal"),
-  Option(
-    .keyForm, "", "--keyform", "FORM", Commands.online,
-    "TLS: pem, or engine if --key names a key of an OpenSSL engine"),
-  Option(
-    .engine, "", "--tls-engine", "ENGINE", Commands.online,
-    "TLS: the OpenSSL engine that has the key (default: pkcs11)"),
-  Option(
-    .psk, "", "--psk", "KEY", Commands.online,
-    "TLS: a pre-shared key, in hexadecimal digits, instead of certificates; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
-  ),
-  Option(
-    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.online, "TLS: the identity of the pre-shared key"
-  ),
-  Option(
-    .insecure, "", "--insecure", "", Commands.online,
-    "TLS: accept a certificate for another name; ~a trusted CA has to have signed it nevertheless"),
-  Option(
-    .tlsName, "", "--tls-name", "NAME", Commands.online,
-    "TLS: the name to send (SNI) and to check the certificate for, instead of the host"),
-  Option(
-    .pin, "", "--pin", "PIN", Commands.online,
-    "TLS: the broker's key must be this one: sha256//BASE64, as smq check prints it; may be given more than once"
-  ),
-  Option(
-    .crl, "", "--crl", "FILE", Commands.online, "TLS: refuse certificates that these CRLs revoke, in PEM"),
-  Option(
-    .tlsVersion, "", "--tls-version", "TLSVERSION", Commands.online,
-    "TLS: tlsv1.3, or tlsv1.2 for 1.2 and newer (default: tlsv1.2)"),
-  Option(
-    .ciphers, "", "--ciphers", "LIST", Commands.online,
-    "TLS: the cipher suites of TLS 1.2, as OpenSSL names them"),
-  Option(
-    .alpn, "", "--tls-alpn", "PROTOCOL", Commands.online,
-    "TLS: the application protocol to ask for, such as mqtt (ALPN)"),
   // ---- Messages
   Option(
     .topic, "-t", "--topic", "TOPIC", Commands.online,
@@ -311,7 +195,7 @@ let options: [Option] = [
     "print what there is, without a terminal, and end; ~that is the trace of a client, or a capture"),
   Option(
     .filter, "", "--filter", "WORDS", Commands.inspect,
-    "show only these packets: names of packets, Topic Filters, sent or received; ~such as 'PUBLISH sent plant/#'. Key f changes it"
+    "show only these packets: names of packets, Topic Filters, sent or received; ~see FILTERS. Key f changes it"
   ),
   Option(.count, "-C", "", "COUNT", Commands.inspect, "without a terminal: end after that many packets"),
   Option(
@@ -339,6 +223,122 @@ let options: [Option] = [
   Option(
     .onlyCheck, "", "--check", "", Commands.journal,
     "print nothing but errors; ~the exit status says whether the next client can take the file up"),
+  // ---- The broker
+  Option(
+    .host, "-h", "--host", "HOST", Commands.online | Commands.replay,
+    "the broker's host name or address (default: localhost)"),
+  Option(
+    .port, "-p", "--port", "PORT", Commands.online | Commands.replay,
+    "the broker's port (default: 1883, with TLS 8883); ~8883 means TLS, as with mosquitto_pub"),
+  Option(
+    .url, "-L", "--url", "URL", Commands.online,
+    "mqtt://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/TOPIC]: the broker, or several to try in turn, and the topic; ~mqtts:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /mqtt unless it is given, and unix:/PATH for a socket in the file system; without a scheme it is mqtt://"
+  ),
+  Option(
+    .unix, "", "--unix", "PATH", Commands.online,
+    "connect to a socket in the file system instead"),
+  Option(
+    .bind, "-A", "", "ADDRESS", Commands.online, "connect from this local address, or that of this name"),
+  Option(
+    .interface, "", "--interface", "NAME", Commands.online,
+    "connect through this network interface, such as eth0"),
+  Option(
+    .dscp, "", "--dscp", "NUMBER", Commands.online,
+    "mark all packets with this Differentiated Services Codepoint, 1 to 63 (RFC 2474)"),
+  Option(
+    .tcpKeepAlive, "", "--tcp-keepalive", "SECONDS", Commands.online,
+    "have the kernel probe a connection that was idle for so long"),
+  Option(
+    .proxy, "", "--proxy", "URL", Commands.online,
+    "socks5h://[USER[:PASSWORD]@]HOST[:PORT], or http://...: connect through a SOCKS5 proxy, or by CONNECT of an HTTP proxy; ~the proxy looks the broker's name up"
+  ),
+  Option(.user, "-u", "--username", "NAME", Commands.online, "the user name"),
+  Option(
+    .password, "-P", "--pw", "PASSWORD", Commands.online,
+    "the password; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
+  ),
+  Option(
+    .id, "-i", "--id", "ID", Commands.mosquitto | Commands.check,
+    "the Client Identifier; without it the broker assigns one (3.1: a random one is used)"),
+  Option(
+    .prefix, "-I", "--id-prefix", "PREFIX", Commands.mosquitto | Commands.bench,
+    "use PREFIX and the process id as the Client Identifier"),
+  Option(
+    .keepAlive, "-k", "--keepalive", "SECONDS", Commands.online, "the Keep Alive, 5 to 65535 (default: 60)"),
+  Option(
+    .version, "-V", "--protocol-version", "VERSION", Commands.online,
+    "mqttv5, mqttv311 or mqttv31, or 5, 311, 31; ~the default is mqttv311, with -D and in smq rr mqttv5. Without this option smq check tries all three"
+  ),
+  Option(
+    .persistent, "-c", "--disable-clean-session", "", Commands.mosquitto,
+    "keep the session after the connection, and resume an existing one; needs -i"),
+  Option(
+    .expiry, "-x", "--session-expiry-interval", "SECONDS", Commands.mosquitto,
+    "5.0: how long the broker keeps the session; -1: forever"),
+  Option(
+    .nodelay, "", "--nodelay", "", Commands.mosquitto,
+    "send small packets at once; ~smq always does so, and accepts the option for the sake of scripts"),
+  // ---- WebSocket
+  Option(
+    .webSocketPath, "", "--ws-path", "PATH", Commands.online,
+    "with -h: connect by a WebSocket, at this path and query; ~a URL with ws:// or wss:// has its own"),
+  Option(
+    .webSocketHeader, "", "--ws-header", "HEADER", Commands.online,
+    "add a line to the WebSocket request, 'Name: value'; may be given more than once"),
+  Option(
+    .webSocketProtocol, "", "--ws-protocol", "NAMES", Commands.online,
+    "offer these subprotocols (default: mqtt)"),
+  // ---- TLS
+  Option(
+    .caFile, "", "--cafile", "FILE", Commands.online,
+    "TLS: trust the CA certificates in this PEM file; ~any option of TLS turns it on, and without --cafile, --capath and --psk the CAs of the system are trusted"
+  ),
+  Option(
+    .caDirectory, "", "--capath", "DIRECTORY", Commands.online,
+    "TLS: trust the CA certificates in this directory, named by hash (openssl rehash)"),
+  Option(
+    .systemCAs, "", "--tls-use-os-certs", "", Commands.online,
+    "TLS: trust the CA certificates of the system, too"),
+  Option(
+    .certificate, "", "--cert", "FILE", Commands.online,
+    "TLS: the client's certificate, in PEM, with those of the CAs between it and the root"),
+  Option(
+    .privateKey, "", "--key", "FILE", Commands.online,
+    "TLS: its private key, in PEM, or pkcs11:... (RFC 7512); ~a password is asked for on the terminal"),
+  Option(
+    .keyForm, "", "--keyform", "FORM", Commands.online,
+    "TLS: pem, or engine if --key names a key of an OpenSSL engine"),
+  Option(
+    .engine, "", "--tls-engine", "ENGINE", Commands.online,
+    "TLS: the OpenSSL engine that has the key (default: pkcs11)"),
+  Option(
+    .psk, "", "--psk", "KEY", Commands.online,
+    "TLS: a pre-shared key, in hexadecimal digits, instead of certificates; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
+  ),
+  Option(
+    .pskIdentity, "", "--psk-identity", "IDENTITY", Commands.online, "TLS: the identity of the pre-shared key"
+  ),
+  Option(
+    .insecure, "", "--insecure", "", Commands.online,
+    "TLS: accept a certificate for another name; ~a trusted CA has to have signed it nevertheless"),
+  Option(
+    .tlsName, "", "--tls-name", "NAME", Commands.online,
+    "TLS: the name to send (SNI) and to check the certificate for, instead of the host"),
+  Option(
+    .pin, "", "--pin", "PIN", Commands.online,
+    "TLS: the broker's key must be this one: sha256//BASE64, as smq check prints it; may be given more than once"
+  ),
+  Option(
+    .crl, "", "--crl", "FILE", Commands.online, "TLS: refuse certificates that these CRLs revoke, in PEM"),
+  Option(
+    .tlsVersion, "", "--tls-version", "TLSVERSION", Commands.online,
+    "TLS: tlsv1.3, or tlsv1.2 for 1.2 and newer (default: tlsv1.2)"),
+  Option(
+    .ciphers, "", "--ciphers", "LIST", Commands.online,
+    "TLS: the cipher suites of TLS 1.2, as OpenSSL names them"),
+  Option(
+    .alpn, "", "--tls-alpn", "PROTOCOL", Commands.online,
+    "TLS: the application protocol to ask for, such as mqtt (ALPN)"),
   // ---- The rest
   Option(
     .optionsFile, "-o", "--options-file", "FILE", Commands.online,

@@ -1,14 +1,15 @@
 import CSwiftMQTT
 
 /// Which packets are shown: words that are names of packets, Topic Filters, or "sent" and "received". A packet is shown if
-/// its kind is among those that are named, and one of its topics matches one of the filters; of what is not named, all.
+/// its kind is among those that are named, and one of its topics matches one of the filters; of what is not named, all. A
+/// word of capital letters is the name of a packet, or misspelled: the topic ALARM is written as ALARM/#, which matches it.
 struct PacketFilter {
   let text: [UInt8]
   private var types: [UInt8] = []
   private var topics: [[UInt8]] = []
   private var isSent: Bool?
 
-  /// `nil`: a word is neither.
+  /// `nil`: a word is none of these.
   init?(_ text: [UInt8]) {
     self.text = text
     for word in text.split(separator: 32).map({ Array($0) }) {
@@ -19,7 +20,7 @@ struct PacketFilter {
         types.append(UInt8(type))
       } else if name == "sent" || name == "received" {
         isSent = name == "sent"
-      } else if MQTT.checkFilter(word) == SMQ_OK {
+      } else if !word.allSatisfy({ 65...90 ~= $0 }) && MQTT.checkFilter(word) == SMQ_OK {
         topics.append(word)
       } else {
         return nil

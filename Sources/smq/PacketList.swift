@@ -15,6 +15,8 @@ struct PacketList {
   private(set) var entries: [Entry] = []
   private var count = 0
   private var bytes = 0
+  /// Of each client, the last CONNECT that is not among the packets any more: it says which version of MQTT they are of.
+  private(set) var connects: [Int: Entry] = [:]
   /// Those that gave way, and are still in the array.
   private var gone = 0
 
@@ -32,6 +34,7 @@ struct PacketList {
     entries.append(entry)
     while entries.count - gone > Self.most || bytes > Self.mostBytes && entries.count - gone > 1 {
       bytes -= Self.size(entries[gone])
+      keepConnect(entries[gone])
       gone += 1
     }
     // What is moved was paid for by what is gone; a few large ones are not worth more than that.
@@ -47,7 +50,12 @@ struct PacketList {
     entry.seen.bytes.count + entry.packet.payload.count + entry.packet.topic.count
   }
 
+  private mutating func keepConnect(_ entry: Entry) {
+    if entry.packet.connect != nil { connects[entry.seen.client] = entry }
+  }
+
   mutating func clear() {
+    for entry in all { keepConnect(entry) }
     entries = []
     gone = 0
     bytes = 0

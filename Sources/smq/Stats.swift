@@ -121,6 +121,7 @@ private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Te
   for name in names {
     let isGauge = gauges.contains { name == $0 }
     let metric: Text = isGauge ? "swiftmqtt_\(name)" : "swiftmqtt_\(name)_total"
+    text += help(metric, name)
     text += "# TYPE \(metric) \((isGauge ? "gauge" : "counter") as StaticString)\n"
     for client in clients {
       guard let value = client.numbers.all.first(where: { $0.name == name })?.value else { continue }
@@ -129,12 +130,17 @@ private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Te
   }
   for name in ["latency", "round_trip"] as [StaticString] {
     let metric: Text = "swiftmqtt_\(name)_seconds"
+    text += help(metric, name.bytes)
     text += "# TYPE \(metric) histogram\n"
     for client in clients {
       text += histogram(metric, labels(client, isForTerminal), client.numbers.classes(of: name))
     }
   }
   return text
+}
+
+private func help(_ metric: Text, _ name: [UInt8]) -> Text {
+  metricHelp(name).map { "# HELP \(metric) \($0)\n" } ?? ""
 }
 
 /// Buckets count everything below their limit. The sum is not known, and left out.

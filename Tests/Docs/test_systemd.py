@@ -1,7 +1,10 @@
-"""docs/recipes/systemd.md: what systemd would be told, and whether it would take the unit."""
+"""docs/recipes/systemd.md, and the units of docs/looking-inside.md: what systemd would be told, and whether it would take
+the units."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -14,6 +17,7 @@ from Support.waiting import wait_for
 
 PAGE = ROOT / "docs" / "recipes" / "systemd.md"
 PROGRAM, UNIT = blocks(PAGE)
+METRICS, TIMER, RUNTIME = [block for block in blocks(ROOT / "docs" / "looking-inside.md") if block.language == "ini"]
 
 
 def told(receiver: socket.socket) -> list[str]:
@@ -89,3 +93,35 @@ def test_the_unit(tmp_path):
     result = subprocess.run([verify, "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
     complaints = [line for line in (result.stdout + result.stderr).splitlines() if "sensord" in line]
     assert complaints == []
+
+
+def test_the_units_of_metrics(tmp_path):
+    """The part of a unit that makes the directory is added to the unit of the daemon."""
+    verify = shutil.which("systemd-analyze")
+    if not verify:
+        pytest.skip("systemd-analyze is not installed")
+    parts = RUNTIME.text.removeprefix("[Service]\n")
+    units = {"mqtt-metrics.service": METRICS.text, "mqtt-metrics.timer": TIMER.text,
+             "sensord.service": UNIT.text.replace("/usr/local/bin/sensord", "/bin/true").replace("[Install]", f"{parts}[Install]")}  # fmt: skip
+    for name, text in units.items():
+        (tmp_path / name).write_text(text)
+    result = subprocess.run([verify, "verify", "--man=no", *(tmp_path / name for name in units)], capture_output=True, text=True, timeout=60)
+    said = (result.stdout + result.stderr).splitlines()
+    assert [line for line in said if "sensord" in line or "mqtt-metrics" in line] == []
+
+
+def test_what_the_service_of_metrics_does(session, tmp_path):
+    path = tmp_path / "board" / "client.sock"
+    path.parent.mkdir()
+    client = subprocess.Popen(["smq", "sub", "-t", "a", "-i", "board", "--inspect", path], env=session.environment)
+    try:
+        wait_for(path.exists, "the socket")
+        (command,) = re.findall(r"^ExecStart=(/bin/sh -c '.*')$", METRICS.text, re.M)
+        assert command.count("/var/lib/node_exporter") == command.count("/run/board") == 1
+        command = command.replace("/var/lib/node_exporter", str(tmp_path)).replace("/run/board", f"{tmp_path}/board")
+        subprocess.run(shlex.split(command), env=session.environment, check=True, timeout=60)
+        assert 'swiftmqtt_state{client_id="board",' in (tmp_path / "mqtt.prom").read_text()
+        assert not (tmp_path / "mqtt.prom.new").exists()
+    finally:
+        client.kill()
+        client.wait()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import errno
+import os
 
 import pytest
 
@@ -48,6 +50,34 @@ def test_every_status_stage_and_rule():
         elif name.startswith("SMQ_RULE_") and value:
             assert described(event(type=smq.EVENT_DISCONNECTED, rule=value)) == \
                 f"DISCONNECTED, rule {library.smq_rule_name(value).decode()}"
+
+
+def test_what_was_completed():
+    for prefix, kind in (("SMQ_COMPLETED_", smq.EVENT_COMPLETED), ("SMQ_JOURNAL_", smq.EVENT_JOURNAL)):
+        values = {name.removeprefix(prefix): value for name, value in smq.CONSTANTS.items() if name.startswith(prefix)}
+        type_name = {smq.EVENT_COMPLETED: "COMPLETED", smq.EVENT_JOURNAL: "JOURNAL"}[kind]
+        wanted = {"PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE"} if kind == smq.EVENT_COMPLETED else {
+            "RECOVERED", "FAILED", "HEALED", "STORED"}  # fmt: skip
+        for name in wanted:
+            assert described(event(type=kind, completed=values[name], cookie=7)) == f"{type_name} {name}, cookie 7"
+    for value in (*set(range(120)) - {3, 8, 10, 101, 102, 103, 104}, 2**31, 2**32 - 1):
+        assert described(event(type=smq.EVENT_COMPLETED, completed=value)) == "COMPLETED", value
+
+
+def test_errors_of_the_system_in_words():
+    """In those of libc: of others there is the number."""
+    common = ("EPERM ENOENT EIO ENOMEM EACCES EINVAL ENFILE EMFILE ENOSPC EROFS EPIPE EADDRINUSE EADDRNOTAVAIL ENETDOWN ENETUNREACH "
+              "ECONNABORTED ECONNRESET ENOBUFS ETIMEDOUT ECONNREFUSED EHOSTDOWN EHOSTUNREACH").split()  # fmt: skip
+    worded = {getattr(errno, name) for name in common}
+    for number in (*range(1, 140), 2**31 - 1, -1, -2, -3, -200, -(2**31)):
+        words = f" ({os.strerror(number)})" if number in worded else ""
+        assert described(event(type=smq.EVENT_DISCONNECTED, os_error=number)) == f"DISCONNECTED, os error {number}{words}"
+    strings = ctypes.CDLL(None).gai_strerror
+    strings.restype = ctypes.c_char_p
+    for number in range(-12, 0):
+        words = f" ({strings(number).decode()})" if -5 <= number <= -2 else ""
+        line = described(event(type=smq.EVENT_DISCONNECTED, os_error=number, status=smq.ERR_RESOLVE))
+        assert line.partition(", ")[2] == f"os error {number}{words}"
 
 
 def test_all_that_an_end_may_have():
@@ -114,7 +144,7 @@ def test_events_of_a_connection():
                 if raw.type == smq.EVENT_CONNECTED:
                     assert library.smq_subscribe(client.handle, ctypes.byref(Subscriptions("a/#", cookie=5))) == smq.OK
     assert lines[0] == "CONNECTED, reason 0 Success, attempt 1"
-    assert lines[1] == "COMPLETED, cookie 5"
+    assert lines[1] == "COMPLETED SUBSCRIBE, cookie 5"
     assert lines[2].startswith('MESSAGE, topic "a\\x1B", QoS 1, payload of 6, token ')
     assert lines[3] == (
         "DISCONNECTED SMQ_ERR_SERVER_CLOSED: the server closed the connection with DISCONNECT, stage connected, "

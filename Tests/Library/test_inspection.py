@@ -14,6 +14,7 @@ import pytest
 
 from Support import smq
 from Support.inspection import Reader
+from Support.preloaded import preloaded
 
 PUBLISH = 3
 
@@ -158,6 +159,36 @@ def test_a_program_that_does_not_read_loses_packets_and_is_told_how_many(mosquit
     assert len(slow.packets) == before + 1
 
 
+def test_what_was_lost_in_a_pause_is_counted_when_another_program_comes(mosquitto, clients, readers, path):
+    """As long as no program has room, packets are only counted; one that comes ends that, and the others learn the number."""
+    client = clients(url=mosquitto.url, inspect=path, inspect_bytes=4096, outbox_bytes=65536)
+    slow = readers(path)
+    client.until(slow.has(is_greeted))
+    client.connected()
+
+    def publish(count: int) -> None:
+        while count > 0:
+            if client.publish("inspected/flood", b"x" * 200, qos=0) == smq.OK:
+                count -= 1
+            client.until(lambda: client.stats.outbox_messages < 10)
+            while client.take():
+                pass
+        client.until(lambda: client.stats.outbox_messages == 0)
+
+    publish(3000)
+    client.run(0.02)
+    publish(1000)  # in the pause, without a look at the readers
+    late = readers(path)
+    client.until(late.has(is_greeted))
+    publish(1)
+    client.until(late.has(lambda reader: reader.packets))
+    slow.read()
+    publish(1)
+    client.until(slow.has(lambda reader: reader.seen == 4004))
+    total = client.stats.packets_sent + client.stats.packets_received
+    assert total == 4004 and slow.lost == total - len(slow.packets) > 0
+
+
 def test_larger_packets_are_told_as_far_as_there_is_room(mosquitto, clients, readers, path):
     client = clients(url=mosquitto.url, inspect=path, inspect_bytes=4096, outbox_bytes=65536)
     reader = readers(path)
@@ -220,6 +251,57 @@ def test_permissions(clients, path):
     client.close()
     clients(url="mqtt://127.0.0.1:1", inspect=path, inspect_mode=0o660)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o660
+
+
+def test_permissions_do_not_depend_on_umask(clients, path):
+    for mask, mode in ((0o077, 0o660), (0o000, 0o600), (0o777, 0o640)):
+        before = os.umask(mask)
+        try:
+            client = clients(url="mqtt://127.0.0.1:1", inspect=path, inspect_mode=mode)
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE(os.stat(path).st_mode) == mode
+        client.close()
+
+
+SWAP = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int bind(int fd, const struct sockaddr *address, socklen_t size) {
+    int (*real)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "bind");
+    int result = real(fd, address, size);
+    const char *path = ((const struct sockaddr_un *)address)->sun_path;
+    if (address->sa_family == AF_UNIX && result == 0) {
+        unlink(path);
+        if (LINK(VICTIM, path)) abort();
+    }
+    return result;
+}
+"""
+
+
+@pytest.mark.parametrize("function", ["symlink", "link"])
+def test_a_link_that_takes_the_place_of_the_socket_leads_nowhere(tmp_path, path, function):
+    """Another user may write to the directory, and is quick: the file that the link leads to keeps its permissions."""
+    victim = tmp_path / "victim"
+    victim.write_text("secret", encoding="utf-8")
+    victim.chmod(0o600)
+    program = """
+        import sys
+        from Support import smq
+        try:
+            smq.Client(url="mqtt://127.0.0.1:1", inspect=sys.argv[1], inspect_mode=0o666)
+        except ValueError as error:
+            print(error)
+    """
+    said = preloaded(tmp_path, f"#define VICTIM \"{victim}\"\n#define LINK {function}\n{SWAP}", program, path)
+    assert "SMQ_ERR_INSPECT" in said
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o600 and os.path.lexists(path)
 
 
 def test_a_socket_that_a_process_left_behind_is_replaced(clients, readers, path):

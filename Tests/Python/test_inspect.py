@@ -26,7 +26,7 @@ def test_what_a_client_does_can_be_read(mosquitto, tmp_path: Path):
 
 
 def test_a_socket_that_cannot_be_made(tmp_path: Path):
-    with pytest.raises(swiftmqtt.NoRoomError) as caught:
+    with pytest.raises(swiftmqtt.ArgumentError) as caught:
         swiftmqtt.Client("mqtt://127.0.0.1", inspect=str(tmp_path / "none" / "s"))
     assert caught.value.status == swiftmqtt.Status.INSPECT and caught.value.os_error == errno.ENOENT
     assert "No such file or directory" in str(caught.value)

@@ -234,6 +234,8 @@ def play(stage: Stage, proxy: Proxy) -> None:
     # Commands: births again; the light on and off, by alias and by name; what is none.
     stage.command("spBv1.0/plant/NCMD/gateway", "Node Control/Rebirth", "boolean", "true")
     stage.until("DBIRTH", 2)
+    wait_for(lambda: node.births == 2, node.err.read_text)
+    assert node.out.read_text() == "born, bdSeq 0\nborn again, as a command wants it, bdSeq 0\n"
     light_commands = [("3", "boolean", "true"), ("output/light", "boolean", "false")]
     for number, command in enumerate(light_commands):
         count = len(stage.heard("DDATA"))

@@ -84,16 +84,18 @@ def test_a_capture_in_lines(session: Path):
 
 @pytest.mark.parametrize("words, shown", [
     ("PUBLISH", [4, 6]), ("publish sent", [4]), ("received", [1, 3, 5, 6]), ("plant/+/temp", [4, 6]), ("plant/#", [2, 4, 6]),
-    ("plant/line1/temp PUBLISH CONNECT", [4]), ("CONNECT CONNACK", [0, 1]), ("other/#", []),
+    ("plant/line1/temp PUBLISH CONNECT", [4]), ("PLANT/#", []), ("CONNECT CONNACK", [0, 1]), ("other/#", []),
 ])  # fmt: skip
 def test_filters(session: Path, words: str, shown: list[int]):
     lines = LINES.splitlines()
     assert smq("inspect", session, "--filter", words).stdout.decode().splitlines() == [lines[index] for index in shown]
 
 
-def test_a_filter_that_is_none(session: Path):
-    result = smq("inspect", session, "--filter", "plant/#/a")
-    assert result.returncode == 1 and b"--filter" in result.stderr
+@pytest.mark.parametrize("words", ["plant/#/a", "PUBLSH", "sent PUBLISHED"])
+def test_a_filter_that_is_none(session: Path, words: str):
+    """A word of capital letters is a misspelled packet rather than a topic."""
+    result = smq("inspect", session, "--filter", words)
+    assert result.returncode == 1 and f'--filter: "{words}" is not names of packets'.encode() in result.stderr
 
 
 def test_json(session: Path):
@@ -242,9 +244,37 @@ def test_a_running_client(broker: Mosquitto, daemon):
 
 def test_several_clients(broker: Mosquitto, daemon):
     paths = [daemon(), daemon()]
-    viewer = start("inspect", *paths, "--filter", "PUBLISH", "-C", 2, "-W", 60)
-    wait_for(lambda: smq("pub", "-p", broker.port, "-t", "plant/a", "-m", "one").returncode == 0 and viewer.poll() is not None)
-    assert len(viewer.communicate()[0].splitlines()) == 2
+    lines, viewers = set(), []
+    for options in ([], ["--json"]):
+        viewers.append(start("inspect", *paths, "--filter", "PUBLISH", "-C", 2, "-W", 60, *options))
+    wait_for(lambda: smq("pub", "-p", broker.port, "-t", "plant/a", "-m", "one").returncode == 0
+             and all(viewer.poll() is not None for viewer in viewers))  # fmt: skip
+    lines = {line.split(" ", 1)[1] for line in viewers[0].communicate()[0].decode().splitlines()}
+    assert lines == {f"daemon{number} < PUBLISH q0 plant/a 3 bytes" for number in (0, 1)}
+    assert {json.loads(line)["client_id"] for line in viewers[1].communicate()[0].splitlines()} == {"daemon0", "daemon1"}
+
+
+def test_clients_of_a_capture(tmp_path: Path):
+    """Those of a second section are the same, if they have the same names; another program's interface is none."""
+    def section() -> Capture:
+        capture = Capture("one")
+        capture.interface("eth0", link=1)
+        capture.interface("")
+        return capture.packet(True, CONNECT).packet(True, CONNECT, interface=2)
+
+    path = section().write(tmp_path / "c")
+    path.write_bytes(path.read_bytes() * 2)
+    words = [line.split()[1:4] for line in smq("inspect", path).stdout.decode().splitlines()]
+    assert words == [["one", ">", "CONNECT"], ["client", "2", ">"]] * 2
+    clients = [json.loads(line)["client_id"] for line in smq("inspect", path, "--json").stdout.splitlines()]
+    assert clients == ["one", "client 2"] * 2
+    with Terminal("inspect", path) as terminal:
+        terminal.until_shown("4 packets")
+        assert [golden(line)[:61].rstrip() for line in terminal.lines[1:4]] == [
+            " TIME         CLIENT     PACKET", " hh:mm:ss.mmm client 2 > CONNECT     MQTT 3.1.1 'board' clean",
+            " hh:mm:ss.mmm one      > CONNECT     MQTT 3.1.1 'board' clean"]  # fmt: skip
+        terminal.type("Enter")
+        terminal.until_shown("client                      client 2")
 
 
 def test_a_client_that_ends(daemon):
@@ -283,7 +313,7 @@ def test_the_time_of_w(broker: Mosquitto):
 
 LIST = """\
  smq inspect  board                            7 packets  the capture ends here
- TIME          PACKET
+ TIME           PACKET
  hh:mm:ss.mmm < PUBLISH     q0 retain plant/line2/temp 4 bytes
  hh:mm:ss.mmm < PUBACK      #7
  hh:mm:ss.mmm > PUBLISH     q1 #7 plant/line1/temp 23 bytes
@@ -384,21 +414,38 @@ def test_filter_and_pause(broker: Mosquitto, daemon):
 
 
 def test_saving(session: Path, tmp_path: Path):
-    (tmp_path / "saved").mkdir()
+    saved = save_from_terminal(tmp_path / "saved", session, "--filter", "PUBLISH")
+    lines = LINES.splitlines()
+    # CONNECT says which version of MQTT the others are of.
+    assert smq("inspect", saved).stdout.decode().splitlines() == [lines[0], lines[4], lines[6]]
+    assert b"outbox 1, in flight 0" in saved.read_bytes()
+
+
+def save_from_terminal(folder: Path, *arguments: object) -> Path:
+    folder.mkdir()
     before = os.getcwd()
-    os.chdir(tmp_path / "saved")
+    os.chdir(folder)
     try:
-        with Terminal("inspect", session, "--filter", "PUBLISH") as terminal:
-            terminal.until_shown("2 packets")
+        with Terminal("inspect", *arguments) as terminal:
+            terminal.until_shown("packets", "the capture ends here")
             terminal.type("s")
-            terminal.until_shown("2 packets are in smq-")
+            terminal.until_shown("packets are in smq-")
             terminal.type("q")
             assert terminal.end() == 0
     finally:
         os.chdir(before)
-    [saved] = (tmp_path / "saved").iterdir()
-    lines = LINES.splitlines()
-    assert smq("inspect", saved).stdout.decode().splitlines() == [lines[4], lines[6]]
+    [saved] = folder.iterdir()
+    return saved
+
+
+def test_what_is_saved_is_what_a_capture_has(broker: Mosquitto, tmp_path: Path):
+    """Comments, names of clients, and the ports that tell connections apart."""
+    path = tmp_path / "c"
+    capture = smq("sub", "-p", broker.port, "-i", "saver", "-t", "saved", "-W", 1, "-V", 5, "--capture", path)
+    assert capture.returncode == 27
+    saved, captured = save_from_terminal(tmp_path / "saved", path).read_bytes(), path.read_bytes()
+    # The first block has the name of the program, and its own size.
+    assert saved[saved[4]:] == captured[captured[4]:]  # fmt: skip
 
 
 def test_a_small_terminal_and_a_large_one(session: Path):

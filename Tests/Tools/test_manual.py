@@ -55,7 +55,7 @@ def test_the_page_has_its_sections(page: str):
         "smq-replay.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
         "smq-stats.1": ["OPTIONS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
         "smq-top.1": ["OPTIONS", "KEYS", "OUTPUT FORMAT", "EXIT STATUS", "EXAMPLES"],
-        "smq-inspect.1": ["OPTIONS", "KEYS", "EXIT STATUS", "EXAMPLES"],
+        "smq-inspect.1": ["OPTIONS", "FILTERS", "KEYS", "EXIT STATUS", "EXAMPLES"],
         "smq-console.1": ["OPTIONS", "PROPERTIES", "EXIT STATUS", "EXAMPLES", "FILES"],
     }.get(page, ["OPTIONS", "PROPERTIES", "OUTPUT FORMAT", "EXIT STATUS", "FILES", "DIFFERENCES", "EXAMPLES"])
     assert found == ["NAME", "SYNOPSIS", "DESCRIPTION", *wanted, "SEE ALSO"]
@@ -67,6 +67,12 @@ def test_a_page_refers_to_all_others():
         assert sorted(re.findall(r"^\.BR (\S+) \(1\)", references, re.M)) == sorted(
             other.removesuffix(".1") for other in PAGES if other != page)
         assert not references.endswith(",\n")
+
+
+def test_what_a_command_does_comes_before_how_it_connects():
+    for command, own in {"pub": "--message", "sub": "--filter-out", "inspect": "--filter", "replay": "--speed"}.items():
+        shown = smq(command, "--help").stdout.decode()
+        assert shown.index(own) < shown.index("--host") < shown.index("--help"), command
 
 
 def test_help_fits_a_terminal():

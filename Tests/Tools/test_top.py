@@ -54,6 +54,17 @@ Sent      6.0 msg/s  225 B/s            Received  2.0 msg/s  152 B/s
 """
 
 
+def test_a_client_without_an_id_is_called_by_its_socket(broker: Mosquitto, tmp_path: Path):
+    path = tmp_path / "nameless.sock"
+    client = start("sub", "-p", broker.port, "-t", "a", "--inspect", path)
+    try:
+        wait_for(lambda: b"connected" in smq("stats", path).stdout)
+        assert smq("top", path, "--once", "--interval", "0.1").stdout.decode().startswith(f" smq top  {path}")
+    finally:
+        client.kill()
+        client.communicate()
+
+
 def test_top_of_a_capture(traffic: Path):
     result = smq("top", traffic, "--once")
     assert (golden(result.stdout.decode()), result.stderr, result.returncode) == (golden(TOP), b"", 0)
@@ -132,10 +143,13 @@ def test_stats_for_prometheus(daemon):  # noqa: F811
     """Each metric has a type and a sample for each client; counters end with _total, and buckets rise."""
     paths = [daemon(), daemon()]
     lines = smq("stats", *paths, "--prometheus").stdout.decode().splitlines()
-    types, samples = {}, {}
+    types, samples, helps = {}, {}, {}
     current = ""
     for line in lines:
-        if line.startswith("# TYPE "):
+        if line.startswith("# HELP "):
+            name, text = line.removeprefix("# HELP ").split(" ", 1)
+            helps[name] = text
+        elif line.startswith("# TYPE "):
             _, _, current, types[line.split()[2]] = line.split()
             assert current not in samples
             samples[current] = []
@@ -145,6 +159,9 @@ def test_stats_for_prometheus(daemon):  # noqa: F811
             samples[current].append((labels, int(value)))
     assert types["swiftmqtt_outbox_messages"] == "gauge" and samples["swiftmqtt_state"] == [("daemon0", 2), ("daemon1", 2)]
     assert types["swiftmqtt_packets_sent_total"] == "counter"
+    # Each says what it counts, before its type.
+    assert list(helps) == list(types) and all(len(text) > 10 for text in helps.values())
+    assert helps["swiftmqtt_ended_tls_total"] == "Ends of connections, and of attempts to connect: tls"
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in types.items())
     assert len(samples["swiftmqtt_latency_seconds"]) == 2 * 17
 
@@ -334,6 +351,14 @@ def test_pauses(tmp_path: Path):
 def test_captures_that_cannot_be_played(tmp_path: Path, capture: Capture, said: bytes):
     result = smq("replay", capture.write(tmp_path / "c"))
     assert result.returncode == 1 and said in result.stderr
+
+
+def test_a_capture_that_is_cut_short_is_played_as_far_as_it_goes(broker: Mosquitto, tmp_path: Path):
+    path = Capture().packet(True, packet(1, b"\0\4MQTT\4\2\0\x3c\0\0")).packet(False, CONNACK).packet(True, SUBSCRIBE).write(tmp_path / "c")
+    path.write_bytes(path.read_bytes()[:-4])
+    result = smq("replay", path, "-p", broker.port)
+    assert (result.returncode, result.stderr) == (0, b"") and b"SUBSCRIBE" not in result.stdout
+    assert [line.split()[0] for line in result.stdout.decode().splitlines()] == [">", "<"]
 
 
 def test_each_side_has_its_own_identifiers(tmp_path: Path):

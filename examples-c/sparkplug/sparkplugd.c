@@ -43,9 +43,9 @@ static void send_births(int64_t now) {
     if (!send_nbirth(&node)) return;
     is_announced = 1;
     if (is_device_alive && !send_dbirth(&node)) return;
+    printf(was_born ? "born again, as a command wants it, bdSeq %u\n" : "born, bdSeq %u\n", node.bdseq);
     is_born = was_born = 1;
     wants_births = 0;
-    printf("born, bdSeq %u\n", node.bdseq);
 }
 
 static void send_what_changed(void) {

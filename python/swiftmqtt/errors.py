@@ -91,7 +91,8 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """-1xx: the call is wrong. It changed nothing."""
+    """-1xx: the call is wrong. It changed nothing. Also -205 (``Status.INSPECT``): the path of the option `inspect` cannot be
+    used, and ``os_error`` says why."""
 
 
 class ClosedError(ArgumentError):
@@ -165,6 +166,7 @@ BANDS: dict[int, type[Error]] = {
     5: JournalError,
 }
 OWN: dict[int, type[Error]] = {
+    Status.INSPECT: ArgumentError,
     Status.TLS: TLSError,
     Status.PROXY: ProxyError,
     Status.WEBSOCKET: WebSocketError,
