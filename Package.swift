@@ -40,6 +40,7 @@ let package = Package(
   name: "libswiftmqtt",
   targets: [
     .target(name: "CSwiftMQTT"),
+    .target(name: "CSwiftSTOMP"),
     .target(name: "CPlatform"),
     .target(name: "CTLSEngine", cSettings: [.headerSearchPath("../../include")]),
     .target(name: "CMosquitto", dependencies: ["CPlatform"]),
@@ -63,6 +64,9 @@ let package = Package(
       "SwiftMQTT", "CSwiftMQTT", "CInterface", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform",
       "Driver",
       "Transports"),
+    module(
+      "SwiftSTOMP", "CSwiftSTOMP", "CInterface", "Storage", "STOMPClient", "STOMPSession", "STOMPWire",
+      "Platform", "Driver", "Transports"),
     module(
       "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "MQTTClient", "MQTTSession",
       "MQTTWire", "Platform", "Transports", "Driver"),

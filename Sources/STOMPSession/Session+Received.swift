@@ -191,7 +191,8 @@ extension STOMPSession {
       arrival.isBlocked = true
       return nil
     }
-    let name = version.hasAckHeader ? frame.ack : frame.messageID
+    // "The MESSAGE frame MUST contain an ack header": CoilMQ has none, and takes the message-id.
+    let name = version.hasAckHeader && !frame.ack.isEmpty ? frame.ack : frame.messageID
     guard !name.isEmpty else {
       close(.malformed(.missingHeader))
       return nil

@@ -31,8 +31,10 @@ static inline int failed(const char *what, int32_t status) {
     return EXIT_FAILURE;
 }
 
-/* Makes a client, and begins to connect. Its block is *memory, to be released after sst_client_close(). */
-static inline int32_t start(sst_client **client, void **memory, const sst_options *options) {
+/* Makes a client, and begins to connect. Its block is *memory, to be released after sst_client_close(). The environment
+   variable STOMP_HOST is the virtual host. */
+static inline int32_t start(sst_client **client, void **memory, sst_options *options) {
+    options->virtual_host = sst_string(getenv("STOMP_HOST"));
     size_t size = sst_client_size(options);
     int32_t status = sst_options_check(options, NULL);
     if (status == SST_OK) *memory = malloc(size);

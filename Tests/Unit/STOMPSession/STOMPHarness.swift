@@ -22,6 +22,8 @@ final class STOMPHarness {
     var heldMessages = 4
     var heldBytes = 32
     var transactions = 2
+    var receiptTimeout: UInt32 = 0
+    var credentialBytes = 0
   }
 
   private let block: UnsafeMutableRawPointer
@@ -43,6 +45,7 @@ final class STOMPHarness {
     (options.subscriptions, options.subscriptionBytes) = (asked.subscriptions, asked.subscriptionBytes)
     (options.heldMessages, options.heldBytes) = (asked.heldMessages, asked.heldBytes)
     options.transactions = asked.transactions
+    (options.receiptTimeout, options.credentialBytes) = (asked.receiptTimeout, asked.credentialBytes)
     var layout = ArenaLayout()
     let plan = STOMPPlan(options, in: &layout)
     block = .allocate(byteCount: layout.byteCount, alignment: ArenaLayout.alignment)

@@ -18,7 +18,7 @@ private typealias Harness = STOMPHarness
     harness.session.connectionOpened()
     #expect(
       harness.sent(7)
-        == "CONNECT/accept-version:1.0,1.1,1.2/host:h/login:me/passcode:a:b/heart-beat:100,200/client-id:gw1//^"
+        == "CONNECT/accept-version:1.0,1.1,1.2/host:h/heart-beat:100,200/client-id:gw1/login:me/passcode:a:b//^"
     )
     #expect(!harness.session.isAccepted && harness.event() == "")
     harness.say("CONNECTED/version:1.1/server:x//^//")
@@ -522,16 +522,90 @@ private typealias Harness = STOMPHarness
     #expect(harness.sent() == "ACK/id:b1//^")
   }
 
+  /// Some servers have no ack header, and take the message-id for it; an empty one names nothing.
   @Test func anAckWithoutItsName() throws {
     let harness = Harness()
     _ = try harness.subscribe("d", .client)
     harness.connect()
     _ = harness.sent()
     harness.say("MESSAGE/subscription:0/message-id:m1/destination:d//1^")
+    #expect(harness.event() == "message 0 d \"1\"")
+    try harness.session.acknowledge(harness.token)
+    #expect(harness.sent() == "ACK/id:m1//^")
+    harness.session.release(at: harness.now)
+    harness.say("MESSAGE/subscription:0/message-id:/destination:d//1^")
     guard case .malformed(.missingHeader) = harness.session.closeReason?.cause else {
       Issue.record("no reason")
       return
     }
+  }
+
+  /// The server owes receipts, and sends none for so long; any of them begins the time anew.
+  @Test func aReceiptThatDoesNotCome() throws {
+    let harness = Harness { $0.receiptTimeout = 1000 }
+    harness.connect()
+    #expect(harness.session.nextDeadline == nil)
+    #expect(
+      harness.send("1", cookie: 1, receipt: true) == nil && harness.send("2", cookie: 2, receipt: true) == nil
+    )
+    _ = harness.sent()
+    harness.now = harness.now.advanced(by: 900)
+    harness.say("RECEIPT/receipt-id:1//^")
+    #expect(harness.events() == ["completed 1 delivered"])
+    harness.now = harness.now.advanced(by: 999)
+    harness.session.timedOut(at: harness.now)
+    #expect(harness.session.closeReason == nil)
+    harness.now = harness.now.advanced(by: 1)
+    harness.session.timedOut(at: harness.now)
+    guard case .receiptTimeout = harness.session.closeReason?.cause else {
+      Issue.record("no reason")
+      return
+    }
+    harness.session.connectionClosed()
+    #expect(harness.events() == ["completed 2 unknown"])
+    // On the next connection nothing is due.
+    harness.connect()
+    #expect(harness.session.nextDeadline == nil)
+  }
+
+  /// Of a subscription, too; and what is unsubscribed is due until its receipt comes.
+  @Test func aReceiptOfASubscription() throws {
+    let harness = Harness { $0.receiptTimeout = 1000 }
+    let slot = try harness.subscribe("d")
+    harness.connect()
+    _ = harness.sent()
+    #expect(harness.session.nextDeadline == harness.now.advanced(by: 1000))
+    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.session.nextDeadline == nil)
+    try harness.session.unsubscribe(slot, cookie: 0)
+    _ = harness.sent()
+    #expect(harness.session.nextDeadline == harness.now.advanced(by: 1000))
+    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.session.nextDeadline == nil)
+  }
+
+  /// Other credentials, in the room that there is for them, from the next CONNECT on.
+  @Test func credentialsThatChange() throws {
+    let harness = Harness {
+      $0.credentialBytes = 10
+      $0.newest = .v10
+    }
+    func set(_ login: String, _ passcode: String) throws {
+      let (login, passcode) = (Array(login.utf8), Array(passcode.utf8))
+      try harness.session.setCredentials(login: login.span, passcode: passcode.span)
+    }
+    harness.session.connectionOpened()
+    #expect(harness.sent() == "CONNECT//^")
+    harness.session.connectionClosed()
+    try set("me", "12345678")
+    harness.session.connectionOpened()
+    #expect(harness.sent() == "CONNECT/login:me/passcode:12345678//^")
+    harness.session.connectionClosed()
+    #expect(throws: STOMPError.tooLarge) { try set("me2", "12345678") }
+    #expect(throws: STOMPError.header) { try set("a\nb", "") }
+    try set("", "x")
+    harness.session.connectionOpened()
+    #expect(harness.sent() == "CONNECT/passcode:x//^")
   }
 
   // MARK: Transactions
