@@ -21,11 +21,17 @@ def give_up(line):
     sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {line}")
 
 
+# What each program is linked with.
+LIBRARIES = {"operations": "swiftmqtt", "growth": "swiftmqtt", "stomp": "swiftstomp"}
+
+
 def compile_program(compiler, build, program):
     """Compiles a program that is called like its source, with the client that it uses."""
+    library = LIBRARIES[program.name]
+    client = [HERE / "client.c"] if library == "swiftmqtt" else []
     subprocess.run(
         [compiler, "-std=c11", "-O1", "-fno-builtin", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
-         HERE / f"{program.name}.c", HERE / "client.c", "-o", program, f"-L{build}", "-lswiftmqtt", f"-Wl,-rpath,{build}"],
+         HERE / f"{program.name}.c", *client, "-o", program, f"-L{build}", f"-l{library}", f"-Wl,-rpath,{build}"],
         check=True)
 
 
@@ -68,6 +74,7 @@ def callgrind(directory, program, arguments, *options, seconds=120):
     run(["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={profile}", *options, f"./{program}", *arguments],
         directory, seconds)
     costs = {pathlib.Path(name).name: cost for name, cost in own_costs(profile).items()}
-    if not any(name.startswith("libswiftmqtt.so") for name in costs):
-        give_up(f"{' '.join(map(str, arguments))}: nothing of libswiftmqtt was executed")
-    return sum(cost for name, cost in costs.items() if name.startswith(("libswiftmqtt.so", "libc.so", "libc-")))
+    library = f"lib{LIBRARIES[program]}.so"
+    if not any(name.startswith(library) for name in costs):
+        give_up(f"{' '.join(map(str, arguments))}: nothing of {library} was executed")
+    return sum(cost for name, cost in costs.items() if name.startswith((library, "libc.so", "libc-")))
