@@ -29,29 +29,43 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     self.body = body
   }
 
-  func describe<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output, number: UInt32) {
+  @inline(__always)
+  func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
+    to output: inout Output, number: UInt32, isPlain: Bool
+  ) {
     output.begin(.send)
-    output.header("destination", destination)
+    if isPlain {
+      output.header("destination", verbatim: destination)
+    } else {
+      output.header("destination", destination)
+    }
     if contentType.count > 0 { output.header("content-type", contentType) }
     if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
     if transaction != 0 { output.header("transaction", UInt32(transaction)) }
     if wantsReceipt { output.header("receipt", number) }
+    if headers.count > 0 { addHeaders(to: &output) }
+    output.body(body)
+  }
+
+  @inline(never)
+  private func addHeaders<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output) {
     var list = HeaderList(headers)
     while let pair = list.next() {
       output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
     }
-    output.body(body)
   }
 }
 
 /// What the application wants. A call that throws has changed nothing.
 extension STOMPSession {
+  @_optimize(speed)
   public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
     guard !isLeaving else { throw .leaving }
     guard frame.destination.count > 0 else { throw .destination }
-    guard HeaderText.isValid(frame.destination, version, isName: false) else { throw .destination }
-    guard HeaderText.isValid(frame.contentType, version, isName: false),
-      HeaderList.isValid(frame.headers, version)
+    let isPlain = HeaderText.isPlain(frame.destination)
+    guard isPlain || HeaderText.isValid(frame.destination, version, isName: false) else { throw .destination }
+    guard frame.contentType.count == 0 || HeaderText.isValid(frame.contentType, version, isName: false),
+      frame.headers.count == 0 || HeaderList.isValid(frame.headers, version)
     else { throw .header }
     if frame.omitsLength, ByteSearch.firstIndex(of: 0, in: frame.body, from: 0) < frame.body.count {
       throw .body
@@ -59,11 +73,11 @@ extension STOMPSession {
     guard frame.transaction == 0 || transactions.contains(frame.transaction) else { throw .transaction }
     let number = outbox.nextNumber
     var size = FrameSize(version)
-    frame.describe(to: &size, number: number)
+    frame.describe(to: &size, number: number, isPlain: isPlain)
     let offset = try room(for: size.count)
     let version = version
     var writer = FrameWriter(outbox.space(at: offset, count: size.count), version)
-    frame.describe(to: &writer, number: number)
+    frame.describe(to: &writer, number: number, isPlain: isPlain)
     outbox.append(
       FrameQueue.Entry(
         cookie: frame.cookie, offset: UInt32(truncatingIfNeeded: offset),

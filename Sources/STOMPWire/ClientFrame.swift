@@ -5,6 +5,7 @@ public enum ClientCommand: UInt8, BitwiseCopyable, Sendable {
   case connect, send, subscribe, unsubscribe, ack, nack, begin, commit, abort, disconnect
 
   /// CONNECT rather than STOMP: servers of 1.0 know it, too.
+  @inline(__always)
   var name: StaticString {
     switch self {
     case .connect: "CONNECT"
@@ -68,40 +69,49 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
     self.escapes = escapes
   }
 
+  @inline(__always)
   public mutating func begin(_ command: ClientCommand) {
     escapes = command != .connect
     count = command.name.utf8CodeUnitCount &+ 1
   }
 
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: Span<UInt8>) {
     count &+= name.utf8CodeUnitCount &+ size(value) &+ 2
   }
 
+  @inline(__always)
   public mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>) {
     count &+= size(name) &+ size(value) &+ 2
   }
 
+  @inline(__always)
   public mutating func header(_ name: StaticString, verbatim value: Span<UInt8>) {
     count &+= name.utf8CodeUnitCount &+ value.count &+ 2
   }
 
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: UInt32) {
     count &+= name.utf8CodeUnitCount &+ Decimal.size(value) &+ 2
   }
 
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: StaticString) {
     count &+= name.utf8CodeUnitCount &+ value.utf8CodeUnitCount &+ 2
   }
 
+  @inline(__always)
   public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt32) {
     header(name, number)
     count &+= 1
   }
 
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: HeartBeat) {
     count &+= name.utf8CodeUnitCount &+ Decimal.size(value.sends) &+ Decimal.size(value.wants) &+ 3
   }
 
+  @inline(__always)
   public mutating func header(
     _ name: StaticString, versions oldest: STOMPVersion, _ newest: STOMPVersion
   ) {
@@ -109,27 +119,40 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
   }
 
   /// The blank line, the bytes, and the zero behind them.
+  @inline(__always)
   public mutating func body(_ bytes: Span<UInt8>) { count &+= bytes.count &+ 2 }
 
   private func size(_ text: Span<UInt8>) -> Int { escapes ? Escapes.size(text, version) : text.count }
 }
 
-public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
-  private var target: MutableSpan<UInt8>
-  public private(set) var count = 0
+/// Writes into space whose size a `FrameSize` has said, without checking each write: of a small frame these checks would be a
+/// fifth. Debug builds, like those of the unit tests, check them.
+@safe public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
+  private let start: UnsafeMutableRawPointer
+  private var next: UnsafeMutableRawPointer
+  private let end: UnsafeMutableRawPointer
   private let version: STOMPVersion
   private var escapes: Bool
 
   @_lifetime(copy target)
+  @inline(__always)
   public init(
     _ target: consuming MutableSpan<UInt8>, _ version: STOMPVersion, escapes: Bool = true
   ) {
-    self.target = target
+    let count = target.count
+    // The span stays borrowed for as long as the writer lives.
+    let memory = unsafe target.withUnsafeMutableBytes { unsafe $0.baseAddress.unsafelyUnwrapped }
+    unsafe start = memory
+    unsafe next = memory
+    unsafe end = memory + count
     self.version = version
     self.escapes = escapes
   }
 
+  public var count: Int { unsafe next - start }
+
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func begin(_ command: ClientCommand) {
     escapes = command != .connect
     put(command.name)
@@ -137,6 +160,7 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: Span<UInt8>) {
     put(name)
     put(colon)
@@ -153,6 +177,7 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func header(_ name: StaticString, verbatim value: Span<UInt8>) {
     put(name)
     put(colon)
@@ -161,14 +186,16 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: UInt32) {
     put(name)
     put(colon)
-    put(Counter(value))
+    put(number: value)
     put(lineFeed)
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: StaticString) {
     put(name)
     put(colon)
@@ -177,11 +204,12 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func header(_ name: StaticString, letter: UInt8, _ number: UInt32) {
     put(name)
     put(colon)
     put(letter)
-    put(Counter(number))
+    put(number: number)
     put(lineFeed)
   }
 
@@ -189,9 +217,9 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   public mutating func header(_ name: StaticString, _ value: HeartBeat) {
     put(name)
     put(colon)
-    put(Counter(value.sends))
+    put(number: value.sends)
     put(UInt8(ascii: ","))
-    put(Counter(value.wants))
+    put(number: value.wants)
     put(lineFeed)
   }
 
@@ -211,6 +239,7 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func body(_ bytes: Span<UInt8>) {
     put(lineFeed)
     put(bytes)
@@ -220,24 +249,50 @@ public struct FrameWriter: FrameOutput, ~Copyable, ~Escapable {
   private var colon: UInt8 { UInt8(ascii: ":") }
 
   @_lifetime(self: copy self)
-  private mutating func put(_ number: Counter) { Decimal.append(number, to: &target, &count) }
-
-  @_lifetime(self: copy self)
+  @inline(__always)
   private mutating func put(_ byte: UInt8) {
-    target[count] = byte
-    count &+= 1
+    let place = unsafe next
+    advance(by: 1)
+    unsafe place.storeBytes(of: byte, as: UInt8.self)
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   private mutating func put(_ text: StaticString) {
-    for index in 0..<text.utf8CodeUnitCount { put(unsafe text.utf8Start[index]) }
+    let place = unsafe next
+    advance(by: text.utf8CodeUnitCount)
+    unsafe place.copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
   }
 
   @_lifetime(self: copy self)
+  @inline(__always)
   private mutating func put(_ bytes: Span<UInt8>) {
-    var room = target._mutatingExtracting(count..<count &+ bytes.count)
-    copy(bytes, into: &room)
-    count &+= bytes.count
+    let place = unsafe next
+    advance(by: bytes.count)
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let source = bytes.baseAddress else { return }
+      unsafe place.copyMemory(from: source, byteCount: bytes.count)
+    }
+  }
+
+  @_lifetime(self: copy self)
+  @_optimize(speed)
+  private mutating func put(number: UInt32) {
+    advance(by: Decimal.size(number))
+    var place = unsafe next
+    var rest = number
+    repeat {
+      unsafe place -= 1
+      unsafe place.storeBytes(of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10), as: UInt8.self)
+      rest /= 10
+    } while rest > 0
+  }
+
+  @_lifetime(self: copy self)
+  @inline(__always)
+  private mutating func advance(by count: Int) {
+    unsafe next += count
+    unsafe assert(next <= end)
   }
 
   @_lifetime(self: copy self)

@@ -26,6 +26,7 @@ public struct FrameParser: BitwiseCopyable {
 
   /// Reads as far as there are lines. True: the head is whole, and `frame` has it. `bytes` begin with the command each
   /// time, and it is not called again once it returned true or has thrown.
+  @_optimize(speed)
   public mutating func advance(
     _ bytes: Span<UInt8>, _ version: STOMPVersion
   ) throws(MalformedFrame) -> Bool {
@@ -64,12 +65,11 @@ public struct FrameParser: BitwiseCopyable {
     throw .command
   }
 
+  @_optimize(speed)
   private mutating func take(
     _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
   ) throws(MalformedFrame) {
-    // Names are shorter than values.
-    var colon = start
-    while colon < end, bytes[colon] != UInt8(ascii: ":") { colon &+= 1 }
+    let colon = ByteSearch.firstIndex(of: UInt8(ascii: ":"), in: bytes, from: start)
     guard colon > start, colon < end else { throw .header }
     guard let known = HeaderName.known(bytes.extracting(start..<colon)), !frame.known.contains(known) else {
       return

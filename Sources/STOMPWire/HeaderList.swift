@@ -77,6 +77,18 @@ public struct HeaderList: ~Escapable {
 
 /// Texts of the application that become names and values of headers.
 public enum HeaderText {
+  /// Whether every version may have it as it is: it is ASCII without controls, colons and backslashes. That it is not says
+  /// nothing.
+  @inline(__always)
+  public static func isPlain(_ text: Span<UInt8>) -> Bool {
+    !Word.anyWord(of: text) { word in
+      // A word has the highest bit of a byte set if a subtraction has borrowed for it, or for one below it.
+      Word.nonASCII(
+        word | (word &- Word.repeated(0x20)) | ((word ^ Word.repeated(UInt8(ascii: ":"))) &- Word.repeated(1))
+          | ((word ^ Word.repeated(UInt8(ascii: "\\"))) &- Word.repeated(1)))
+    }
+  }
+
   public static func isValid(_ text: Span<UInt8>, _ version: STOMPVersion, isName: Bool) -> Bool {
     let isStrange = Word.anyWord(of: text) { Word.nonASCII($0) | Word.containsZero($0) }
     if isStrange, !WellFormedUTF8.matches(text, allowsNull: false) { return false }

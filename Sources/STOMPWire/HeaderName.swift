@@ -33,8 +33,24 @@ extension Span<UInt8> {
   @inline(__always)
   public func equals(_ text: StaticString) -> Bool {
     guard count == text.utf8CodeUnitCount else { return false }
-    // A static string has as many bytes as it says.
-    for index in 0..<count where unsafe self[index] != text.utf8Start[index] { return false }
-    return true
+    // A static string has as many bytes as it says. The last word may overlap what comes before it.
+    return unsafe withUnsafeBytes { bytes in
+      let other = unsafe UnsafeRawPointer(text.utf8Start)
+      let last = count &- Word.size
+      guard last >= 0 else {
+        for index in 0..<count where unsafe bytes[index] != text.utf8Start[index] { return false }
+        return true
+      }
+      var index = 0
+      while index < last {
+        guard
+          unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt.self)
+            == other.loadUnaligned(fromByteOffset: index, as: UInt.self)
+        else { return false }
+        index &+= Word.size
+      }
+      return unsafe bytes.loadUnaligned(fromByteOffset: last, as: UInt.self)
+        == other.loadUnaligned(fromByteOffset: last, as: UInt.self)
+    }
   }
 }

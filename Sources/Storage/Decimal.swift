@@ -1,7 +1,15 @@
 /// Numbers in decimal digits. They are divided in steps of 16 bits, because a processor of 32 bits would call its
 /// compiler's own library for more.
 public enum Decimal {
-  public static func size(_ value: UInt32) -> Int { size(Counter(value)) }
+  public static func size(_ value: UInt32) -> Int {
+    var size = 1
+    var limit: UInt32 = 10
+    while size < 10, value >= limit {
+      size &+= 1
+      limit = limit &* 10
+    }
+    return size
+  }
 
   @inline(never)
   @_optimize(size)
