@@ -71,6 +71,7 @@ struct FrameQueue: ~Copyable {
   mutating func takeRoomEvent() { owesRoom = false }
 
   /// Where a frame of this size goes; `nil`: there is no room now.
+  @_optimize(speed)
   mutating func room(for size: Int) -> Int? {
     let head = isEmpty ? nil : Int(entries[at: 0].offset)
     guard !entries.isFull, let offset = ring.room(for: size, head: head) else {
@@ -86,6 +87,7 @@ struct FrameQueue: ~Copyable {
   }
 
   /// The frame was written where `room` said.
+  @_optimize(speed)
   mutating func append(_ entry: Entry) {
     ring.moveTail(to: Int(entry.offset) &+ Int(entry.size))
     entries.append(entry)
@@ -94,6 +96,7 @@ struct FrameQueue: ~Copyable {
   // MARK: Sending
 
   /// The queued frames that lie one behind the other, without the first `sent` bytes.
+  @_optimize(speed)
   func window(without sent: Int) -> ByteRange {
     guard hasUnsent else { return .empty }
     let start = Int(entries[at: unsent].offset)
@@ -115,6 +118,7 @@ struct FrameQueue: ~Copyable {
   }
 
   /// `count` bytes behind the first `sent` ones went to the transport. Returns how many bytes of the next frame did.
+  @_optimize(speed)
   mutating func transmitted(_ count: Int, behind sent: Int) -> Int {
     var rest = sent &+ count
     while hasUnsent {
@@ -180,6 +184,7 @@ struct FrameQueue: ~Copyable {
   }
 
   /// Frees those at the front that have ended.
+  @_optimize(speed)
   private mutating func removeEnded() {
     while entries.count > 0, entries[at: 0].state == .ended, !entries[at: 0].isWaiting {
       entries.removeFirst()

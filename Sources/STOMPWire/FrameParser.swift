@@ -105,6 +105,7 @@ public struct FrameParser: BitwiseCopyable {
   /// Byte ranges have 32 bits.
   static var longestBody: Int { 0x7FFF_FFFF }
 
+  @_optimize(speed)
   private mutating func finish(_ bytes: Span<UInt8>, _ version: STOMPVersion) throws(MalformedFrame) {
     let headers = bytes.extracting(frame.headers.range)
     let isStrange = Word.anyWord(of: headers) {

@@ -12,6 +12,7 @@ public enum ByteSearch {
 
   /// The caller guarantees that there are `count` bytes.
   @inline(never)
+  @_optimize(speed)
   private static func search(_ byte: UInt8, _ memory: UnsafeRawPointer, _ start: Int, _ count: Int) -> Int {
     let pattern = Word.repeated(byte)
     let size = Word.size

@@ -36,6 +36,7 @@ public func sst_header_put(
 
 // MARK: 5  Send
 
+@_optimize(speed)
 @c @implementation
 public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>?) -> Int32 {
   status { () throws(Status) in
