@@ -805,7 +805,8 @@ typedef struct sst_subscription {
 SST_API int32_t sst_subscribe(sst_client *client, const sst_subscription *subscription);
 
 /*
- * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then.
+ * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then. If that of
+ * SUBSCRIBE has not been taken, there is none any more.
  *
  * client         the client
  * subscription   of sst_subscribe()

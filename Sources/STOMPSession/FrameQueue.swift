@@ -163,7 +163,10 @@ struct FrameQueue: ~Copyable {
   private mutating func mark(_ slot: Int, _ outcome: FrameOutcome) {
     entries[slot].state = .ended
     entries[slot].outcome = outcome
-    let isTold = entries[slot].kind != .acknowledge && (!entries[slot].isQuiet || outcome != .delivered)
+    // Nobody waits for BEGIN: the end of its transaction is told otherwise.
+    let isTold =
+      entries[slot].kind != .acknowledge && entries[slot].kind != .begin
+      && (!entries[slot].isQuiet || outcome != .delivered)
     guard isTold else { return }
     let link = UInt16(truncatingIfNeeded: slot)
     if completions == 0 { firstCompletion = link } else { entries[Int(lastCompletion)].next = link }

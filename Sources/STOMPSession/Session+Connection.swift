@@ -80,6 +80,8 @@ extension STOMPSession {
   /// Queues DISCONNECT with a receipt: "to do a graceful shutdown". False: there is no room for it yet.
   public mutating func disconnect() -> Bool {
     guard !hasDisconnect else { return true }
+    // Behind what is being sent it would leave before frames of other queues, which may not follow it.
+    guard sending.source != .control else { return false }
     var size = FrameSize(version)
     Self.describeDisconnect(to: &size)
     guard control.tailCount >= size.count else { return false }

@@ -584,6 +584,34 @@ private typealias Harness = STOMPHarness
     #expect(harness.session.nextDeadline == nil)
   }
 
+  /// The end of a connection is told for what was to be confirmed, and not for BEGIN, which nobody waits for.
+  @Test func aTransactionThatDoesNotBegin() throws {
+    let harness = Harness()
+    harness.connect()
+    let transaction = try harness.session.begin()
+    #expect(harness.send("1", cookie: 5, transaction: transaction) == nil)
+    harness.session.connectionClosed()
+    #expect(harness.events() == ["completed 5 connectionLost", "lost 1"])
+  }
+
+  /// "Clients MUST NOT send any more frames after the DISCONNECT frame is sent": not even if an ACK is being sent.
+  @Test func leavingInTheMiddleOfAnAck() throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d", .individual)
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^")
+    _ = harness.events()
+    try harness.session.acknowledge(harness.token)
+    #expect(harness.part(3).count == 3)
+    _ = try harness.subscribe("e")
+    harness.session.beginDisconnect()
+    #expect(!harness.disconnect())
+    #expect(harness.sent() == "/id:a//^SUBSCRIBE/id:1/destination:e/ack:auto/receipt:s1//^")
+    #expect(harness.disconnect())
+    #expect(harness.sent() == "DISCONNECT/receipt:bye//^")
+  }
+
   /// Other credentials, in the room that there is for them, from the next CONNECT on.
   @Test func credentialsThatChange() throws {
     let harness = Harness {
