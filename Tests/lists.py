@@ -49,6 +49,7 @@ def of_kind(*kinds):
 
 CORE = of_kind("core")
 (LIBRARY,) = of_kind("library")
+(STOMP,) = of_kind("stomp")
 (DROP_IN,) = of_kind("drop-in")
 (PROGRAM,) = of_kind("program")
 
