@@ -30,7 +30,7 @@ all: ## PROFILE=small: build the library, smq and the examples for this machine,
 	@.ci/need build
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
-	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq) and examples/.'
 	@$(subst $(BUILD)/,$(NATIVE)/,$(WITHOUT_TLS))
 	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
@@ -104,7 +104,7 @@ cross-build: ## TARGET=aarch64|armv7|… PROFILE=small: build the library for a 
 	@.ci/need build cross-$(TARGET)
 	@mkdir -p build
 	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
-	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq) and examples/.'
 	@$(WITHOUT_TLS)
 	@echo 'Next: make install TARGET=$(TARGET)$(PROFILE:%= PROFILE=%) DESTDIR=... installs it into the root directory of the board.'
 
@@ -131,10 +131,12 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
 	    lib/libswiftmqtt-tls.so lib/libswiftmqtt-tls.so.1 lib/libswiftmqtt-tls.so.$(VERSION) \
 	    lib/libswiftmqtt-payload.a lib/pkgconfig/swiftmqtt.pc lib/pkgconfig/swiftmqtt-tls.pc lib/pkgconfig/swiftmqtt-payload.pc \
+    lib/libswiftstomp.so lib/libswiftstomp.so.1 lib/libswiftstomp.so.$(VERSION) lib/libswiftstomp.a lib/pkgconfig/swiftstomp.pc \
 	    lib/swiftmqtt/libmosquitto.so.1 \
 	    include/swiftmqtt.h include/swiftmqtt-tls-engine.h include/swiftmqtt-tls.h include/swiftmqtt-payload.h \
+    include/swiftstomp.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
-	    $(foreach library,shared static tls payload,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
+	    $(foreach library,shared static tls payload stomp stomp_static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
 	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
 	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
@@ -156,7 +158,7 @@ deb-test: ## not part of test: test the Debian packages of every architecture, i
 	@.ci/need build deb deb-test test $(CROSS:%=cross-%)
 	@Tests/run --only deb-test
 
-size: ## WRITE=1: compare text and data of every built target with the budgets in cmake/targets; WRITE renews cmake/sizes.tsv
+size: ## WRITE=1: compare text and data of the libraries of every built target with the budgets in cmake/targets; WRITE renews cmake/sizes.tsv
 	@cmake/size $(if $(WRITE),--write)
 
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: count the instructions of each operation and compare; WRITE renews the numbers
@@ -174,7 +176,8 @@ states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES
 abi-check: ## TARGET= WRITE=1: compare the exports and the header with the committed lists; WRITE adds to them
 	@.ci/need abi
 	@cmake/layout $(if $(WRITE),--write)
-	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+	@Tests/ABI/check swiftmqtt $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+	@Tests/ABI/check swiftstomp $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options.md
 	@docs/manual/generate $(NATIVE)/tools/smq
