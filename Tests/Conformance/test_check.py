@@ -170,7 +170,7 @@ def run(*arguments):
 def test_the_command_on_a_good_tree(tmp_path):
     result = run(tree(tmp_path))
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == "3 statements, 1 of them without a test, 0 problems\n"
+    assert result.stdout == "3 statements, 1 of them without a test, 0 of STOMP, 0 problems\n"
 
 
 def test_the_command_when_a_test_was_renamed(tmp_path):
@@ -180,7 +180,7 @@ def test_the_command_when_a_test_was_renamed(tmp_path):
     assert (result.returncode, result.stderr) == (1, "")
     assert result.stdout.splitlines() == [
         "statements.tsv:3: 3.1.1 2.2.2-1: there is no test 'Tests/Library/test_faults.py::test_x'",
-        "3 statements, 1 of them without a test, 1 problems"]
+        "3 statements, 1 of them without a test, 0 of STOMP, 1 problems"]
 
 
 def test_this_tree():
