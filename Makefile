@@ -131,10 +131,12 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	rm -f $(foreach file,lib/libswiftmqtt.so lib/libswiftmqtt.so.1 lib/libswiftmqtt.so.$(VERSION) lib/libswiftmqtt.a \
 	    lib/libswiftmqtt-tls.so lib/libswiftmqtt-tls.so.1 lib/libswiftmqtt-tls.so.$(VERSION) \
 	    lib/libswiftmqtt-payload.a lib/pkgconfig/swiftmqtt.pc lib/pkgconfig/swiftmqtt-tls.pc lib/pkgconfig/swiftmqtt-payload.pc \
+    lib/libswiftstomp.so lib/libswiftstomp.so.1 lib/libswiftstomp.so.$(VERSION) lib/libswiftstomp.a lib/pkgconfig/swiftstomp.pc \
 	    lib/swiftmqtt/libmosquitto.so.1 \
 	    include/swiftmqtt.h include/swiftmqtt-tls-engine.h include/swiftmqtt-tls.h include/swiftmqtt-payload.h \
+    include/swiftstomp.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
-	    $(foreach library,shared static tls payload,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
+	    $(foreach library,shared static tls payload stomp stomp_static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
 	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
 	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')

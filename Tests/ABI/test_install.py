@@ -17,6 +17,18 @@ int main(void) {
 }
 """
 
+# Both libraries, each of the version that its header says.
+PROGRAM_OF_BOTH = """
+#include <stdio.h>
+#include <swiftmqtt.h>
+#include <swiftstomp.h>
+int main(void) {
+    printf("%s %s\\n", smq_status_name(SMQ_OK), sst_status_name(SST_OK));
+    return smq_version() != ((SMQ_VERSION_MAJOR << 16) | (SMQ_VERSION_MINOR << 8) | SMQ_VERSION_PATCH) ||
+           sst_version() != ((SST_VERSION_MAJOR << 16) | (SST_VERSION_MINOR << 8) | SST_VERSION_PATCH);
+}
+"""
+
 
 def version():
     lines = [line.split() for line in HEADER.read_text().splitlines() if line.startswith("#define SMQ_VERSION_")]
@@ -39,6 +51,8 @@ def installed_files():
     return {
         "include/swiftmqtt.h", "include/swiftmqtt-tls-engine.h", "include/swiftmqtt-tls.h", "include/swiftmqtt-payload.h",
         "lib/libswiftmqtt-payload.a", "lib/pkgconfig/swiftmqtt-payload.pc",
+        "include/swiftstomp.h", "lib/libswiftstomp.a", "lib/pkgconfig/swiftstomp.pc",
+        *(f"lib/libswiftstomp.so{suffix}" for suffix in ("", ".1", f".{version()}")),
         *(f"lib/libswiftmqtt-tls.so{suffix}" for suffix in ("", ".1", f".{version()}")),
         "lib/pkgconfig/swiftmqtt-tls.pc", *(f"lib/cmake/SwiftMQTT/SwiftMQTT-tls{suffix}.cmake" for suffix in (
             "", "-minsizerel")), "lib/libswiftmqtt.a", "lib/libswiftmqtt.so", "lib/libswiftmqtt.so.1",
@@ -49,7 +63,8 @@ def installed_files():
           for page in (ROOT / "docs" / "manual" / folder).glob("*.3")),
         *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
             "SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-minsizerel",
-            "SwiftMQTT-static", "SwiftMQTT-static-minsizerel", "SwiftMQTT-payload", "SwiftMQTT-payload-minsizerel")),
+            "SwiftMQTT-static", "SwiftMQTT-static-minsizerel", "SwiftMQTT-payload", "SwiftMQTT-payload-minsizerel",
+            "SwiftMQTT-stomp", "SwiftMQTT-stomp-minsizerel", "SwiftMQTT-stomp_static", "SwiftMQTT-stomp_static-minsizerel")),
         *([f"lib/swiftmqtt/{drop_in}"] if (ROOT / "build" / "native" / "compat" / drop_in).exists() else [])}
 
 
@@ -67,9 +82,15 @@ def program(tmp_path):
     return source
 
 
-def pkg_config(prefix, *options):
+@pytest.fixture
+def program_of_both(program):
+    program.write_text(PROGRAM_OF_BOTH)
+    return program
+
+
+def pkg_config(prefix, *options, names=("swiftmqtt",)):
     environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
-    return run("pkg-config", *options, "swiftmqtt", env=environment).split()
+    return run("pkg-config", *options, *names, env=environment).split()
 
 
 def test_lays_exactly_these_files(prefix):
@@ -88,14 +109,15 @@ def test_what_is_stale_is_built_first_by_whose_build_it_is(tmp_path):
         assert re.search(rf"^{command} --build {tmp_path} [^;]*\n.* cmake --install {tmp_path} ", said, re.M | re.S)
 
 
-def test_ldd_shows_libc_only(prefix):
-    names = {line.split()[0].rpartition("/")[2] for line in run("ldd", prefix / "lib/libswiftmqtt.so").splitlines()}
+@pytest.mark.parametrize("library", ["libswiftmqtt.so", "libswiftstomp.so"])
+def test_ldd_shows_libc_only(prefix, library):
+    names = {line.split()[0].rpartition("/")[2] for line in run("ldd", prefix / "lib" / library).splitlines()}
     assert "libc.so.6" in names
     assert all(re.fullmatch(r"libc\.so\.6|ld-linux.*|linux-vdso\.so\.1", name) for name in names), names
 
 
 def test_pkg_config_knows_the_version(prefix):
-    assert pkg_config(prefix, "--modversion") == [version()]
+    assert pkg_config(prefix, "--modversion", names=("swiftmqtt", "swiftstomp")) == [version()] * 2
 
 
 def test_program_links_with_pkg_config(prefix, program, tmp_path):
@@ -112,11 +134,27 @@ def test_program_links_statically(prefix, program, tmp_path):
     assert "libswiftmqtt" not in run("readelf", "-d", tmp_path / "app")
 
 
+def test_program_links_with_both_libraries(prefix, program_of_both, tmp_path):
+    """The SONAME of libswiftstomp has the version of the project: its header has to say the same."""
+    flags = pkg_config(prefix, "--cflags", "--libs", "--static", names=("swiftmqtt", "swiftstomp"))
+    run("cc", program_of_both, *flags, "-o", tmp_path / "shared")
+    both = ("-lswiftmqtt", "-lswiftstomp")
+    archives = [prefix / "lib" / f"lib{name[2:]}.a" for name in both]
+    run("cc", program_of_both, *[flag for flag in flags if flag not in both], *archives, "-o", tmp_path / "static")
+    for app, needed in (("shared", True), ("static", False)):
+        assert run(tmp_path / app, env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}) == "SMQ_OK SST_OK\n"
+        dynamic = run("readelf", "-d", tmp_path / app)
+        assert all((f"lib{name[2:]}.so.1" in dynamic) == needed for name in both)
+    numbers = re.findall(r"^#define SST_VERSION_\w+ (\d+)$", (HEADER.parent / "swiftstomp.h").read_text(), re.M)
+    assert ".".join(numbers) == version()
+
+
 def test_destdir_stands_before_the_prefix_and_not_in_the_files(build, tmp_path):
     make("install", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
     assert files_below(tmp_path) == {f"opt/mqtt/{name}" for name in installed_files()}
-    for name in ("pkgconfig/swiftmqtt.pc", "cmake/SwiftMQTT/SwiftMQTT-shared.cmake",
-                 "cmake/SwiftMQTT/SwiftMQTT-shared-minsizerel.cmake"):
+    for name in ("pkgconfig/swiftmqtt.pc", "pkgconfig/swiftstomp.pc", *(
+            f"cmake/SwiftMQTT/SwiftMQTT-{component}{kind}.cmake"
+            for component in ("shared", "stomp", "stomp_static") for kind in ("", "-minsizerel"))):
         text = (tmp_path / "opt/mqtt/lib" / name).read_text()
         assert "/opt/mqtt" not in text and str(tmp_path) not in text and str(ROOT) not in text
     make("uninstall", "PREFIX=/opt/mqtt", f"DESTDIR={tmp_path}")
@@ -159,20 +197,20 @@ def test_uninstall_removes_just_that(build, tmp_path):
     make("uninstall", f"PREFIX={tmp_path}")
 
 
-def test_works_as_a_subdirectory(build, program, tmp_path):
-    """Another CMake project takes the library in with add_subdirectory, shared and static, and gets the
+def test_works_as_a_subdirectory(build, program_of_both, tmp_path):
+    """Another CMake project takes the libraries in with add_subdirectory, shared and static, and gets the
     same bytes as our own build."""
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\n"
         "project(app LANGUAGES C)\n"
         f"add_subdirectory({ROOT} swiftmqtt)\n"
         "add_executable(app app.c)\n"
-        "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)\n"
+        "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt SwiftMQTT::stomp)\n"
         "add_executable(app_static app.c)\n"
-        "target_link_libraries(app_static PRIVATE SwiftMQTT::static)\n")
+        "target_link_libraries(app_static PRIVATE SwiftMQTT::static SwiftMQTT::stomp_static)\n")
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=MinSizeRel")
     run("cmake", "--build", tmp_path / "build")
     for name in ("app", "app_static"):
         assert subprocess.run([tmp_path / "build" / name], stdout=subprocess.DEVNULL).returncode == 0
-    for name in ("libswiftmqtt.so", "libswiftmqtt.a"):
+    for name in ("libswiftmqtt.so", "libswiftmqtt.a", "libswiftstomp.so", "libswiftstomp.a"):
         assert (tmp_path / "build" / "swiftmqtt" / name).read_bytes() == (build / name).read_bytes()

@@ -28,6 +28,27 @@ int main(void) {
 }
 """
 
+# libswiftstomp, alone and beside libswiftmqtt.
+STOMP = """
+#include <stdio.h>
+#include <swiftstomp.h>
+int main(void) {
+    printf("%u %s\\n", (unsigned)sst_version(), sst_status_name(SST_OK));
+    return sst_version() != ((SST_VERSION_MAJOR << 16) | (SST_VERSION_MINOR << 8) | SST_VERSION_PATCH);
+}
+"""
+
+BOTH = """
+#include <stdio.h>
+#include <swiftmqtt.h>
+#include <swiftstomp.h>
+int main(void) {
+    printf("%s %s\\n", smq_status_name(SMQ_OK), sst_status_name(SST_OK));
+    return smq_version() != ((SMQ_VERSION_MAJOR << 16) | (SMQ_VERSION_MINOR << 8) | SMQ_VERSION_PATCH) ||
+           sst_version() != ((SST_VERSION_MAJOR << 16) | (SST_VERSION_MINOR << 8) | SST_VERSION_PATCH);
+}
+"""
+
 
 def clean_environment(**more):
     """Ours, without what a make that runs the tests hands to another."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import lists
 import pytest
-from conftest import PROGRAM, ROOT, attempt, clean_environment, lay_openssl, run, version
+from conftest import BOTH, PROGRAM, ROOT, STOMP, attempt, clean_environment, lay_openssl, run, version
 
 SHARED = "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)"
 STATIC = "target_link_libraries(app PRIVATE SwiftMQTT::static)"
@@ -97,6 +97,31 @@ def test_payload_goes_with_either_library(moved, tmp_path, beside, needs):
     assert ("libswiftmqtt.so.1" in run("readelf", "-d", app)) == needs
 
 
+@pytest.mark.parametrize("component, needs", [("stomp", True), ("stomp_static", False)])
+@pytest.mark.parametrize("beside, needs_mqtt", [("", None), ("SwiftMQTT::swiftmqtt", True), ("SwiftMQTT::static", False)],
+                         ids=["alone", "beside-shared", "beside-static"])
+def test_stomp_is_there_alone_and_beside_either_library(moved, tmp_path, component, needs, beside, needs_mqtt):
+    user = project(tmp_path / "user", f"find_package(SwiftMQTT 1 REQUIRED COMPONENTS {component})",
+                   f"target_link_libraries(app PRIVATE SwiftMQTT::{component} {beside})")
+    (user / "app.c").write_text(BOTH if beside else STOMP)
+    app = built(user, f"-DCMAKE_PREFIX_PATH={moved}")
+    assert run(app).endswith(" SST_OK\n")
+    dynamic = run("readelf", "-d", app)
+    assert ("libswiftstomp.so.1" in dynamic) == needs and ("libswiftmqtt.so.1" in dynamic) == bool(needs_mqtt)
+
+
+@pytest.mark.parametrize("source, names", [(STOMP, ["swiftstomp"]), (BOTH, ["swiftmqtt", "swiftstomp"])], ids=["alone", "beside"])
+def test_pkg_config_finds_stomp_where_it_is(moved, tmp_path, source, names):
+    (tmp_path / "app.c").write_text(source)
+    environment = clean_environment(PKG_CONFIG_PATH=f"{moved}/lib/pkgconfig")
+    run("cc", tmp_path / "app.c", *run("pkg-config", "--cflags", "--libs", *names, env=environment).split(),
+        f"-Wl,-rpath,{moved}/lib", "-o", tmp_path / "shared")
+    flags = run("pkg-config", "--static", "--cflags", "--libs", *names, env=environment).split()
+    run("cc", "-static", tmp_path / "app.c", *flags, "-o", tmp_path / "static")
+    for program in ("shared", "static"):
+        assert run(tmp_path / program).endswith(" SST_OK\n")
+
+
 def test_pkg_config_finds_payload_where_it_is(moved, tmp_path):
     (tmp_path / "app.c").write_text(WITH_PAYLOAD)
     flags = run("env", f"PKG_CONFIG_PATH={moved}/lib/pkgconfig", "pkg-config", "--cflags", "--libs", "swiftmqtt-payload").split()
@@ -154,6 +179,12 @@ def test_each_library_can_be_there_alone(moved, tmp_path):
     result = configure(wants, option)
     assert result.returncode != 0
     assert "no component 'static'" in " ".join(result.stdout.split())
+    # Debian's libswiftmqtt-dev has what CMake reads of libswiftstomp, too, which is in a package of its own.
+    for library in (prefix / "lib").glob("libswiftstomp.*"):
+        library.unlink()
+    result = configure(project(tmp_path / "stomp", "find_package(SwiftMQTT 1 REQUIRED COMPONENTS stomp)", SHARED), option)
+    assert result.returncode != 0
+    assert "no component 'stomp'" in " ".join(result.stdout.split())
     optional = project(tmp_path / "optional", "find_package(SwiftMQTT 1 REQUIRED OPTIONAL_COMPONENTS static)", SHARED)
     run(built(optional, option))
 
