@@ -176,7 +176,8 @@ states: $(if $(TARGET),cross-build,all) ## TARGET= SIZE=small|usual|large SCENES
 abi-check: ## TARGET= WRITE=1: compare the exports and the header with the committed lists; WRITE adds to them
 	@.ci/need abi
 	@cmake/layout $(if $(WRITE),--write)
-	@Tests/ABI/check $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+	@Tests/ABI/check swiftmqtt $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
+	@Tests/ABI/check swiftstomp $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
 manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options.md
 	@docs/manual/generate $(NATIVE)/tools/smq

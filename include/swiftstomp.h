@@ -839,7 +839,9 @@ SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction
  * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once, also to
  * this client; ActiveMQ moves it to its dead letter queue.
  *
- * client, token, transaction   as for sst_ack()
+ * client        the client
+ * token         as for sst_ack()
+ * transaction   as for sst_ack()
  *
  * Returns what sst_ack() does, or SST_ERR_NOT_SUPPORTED in 1.0.
  */
@@ -878,7 +880,9 @@ SST_API int32_t sst_commit(sst_client *client, uint32_t transaction, uint64_t co
 /*
  * Aborts a transaction ("ABORT").
  *
- * client, transaction, cookie   as for sst_commit()
+ * client        the client
+ * transaction   of sst_begin()
+ * cookie        returned in the completion
  *
  * Returns what sst_commit() does.
  */
@@ -1118,6 +1122,9 @@ SST_API int32_t sst_flush(sst_client *client);
 /*
  * Tells the client that the transport is open that SST_EVENT_OPEN asked for.
  *
+ * client   the client
+ * now_ms   the time
+ *
  * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE if none is wanted.
  */
 SST_API int32_t sst_engine_opened(sst_client *client, uint32_t now_ms);
@@ -1125,7 +1132,9 @@ SST_API int32_t sst_engine_opened(sst_client *client, uint32_t now_ms);
 /*
  * Tells the client that the transport is gone, or could not be opened.
  *
+ * client     the client
  * os_error   an errno; 0: the peer closed it
+ * now_ms     the time
  *
  * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if os_error is negative, or SST_ERR_STATE if there
  * was none.
@@ -1135,8 +1144,9 @@ SST_API int32_t sst_engine_closed(sst_client *client, int32_t os_error, uint32_t
 /*
  * Returns where the next bytes go.
  *
- * data   where to put the pointer
- * size   where to put how many bytes there are: 0 if they have to wait, until events were taken
+ * client   the client
+ * data     where to put the pointer
+ * size     where to put how many bytes there are: 0 if they have to wait, until events were taken
  *
  * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE without SST_OPTION_OWN_TRANSPORT.
  */
@@ -1145,7 +1155,9 @@ SST_API int32_t sst_engine_receive_buffer(sst_client *client, void **data, size_
 /*
  * Tells the client that bytes were put there. Releases no event.
  *
- * size   how many, at most what sst_engine_receive_buffer() said
+ * client   the client
+ * size     how many, at most what sst_engine_receive_buffer() said
+ * now_ms   the time
  *
  * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STATE, or SST_ERR_OPTION if size is larger.
  */
@@ -1154,8 +1166,10 @@ SST_API int32_t sst_engine_received(sst_client *client, size_t size, uint32_t no
 /*
  * Returns what is to be sent.
  *
- * data   where to put the pointer, valid until the next call on the client
- * size   where to put how many bytes there are: 0 if there are none
+ * client   the client
+ * now_ms   the time
+ * data     where to put the pointer, valid until the next call on the client
+ * size     where to put how many bytes there are: 0 if there are none
  *
  * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE without SST_OPTION_OWN_TRANSPORT.
  */
@@ -1164,7 +1178,9 @@ SST_API int32_t sst_engine_transmit(sst_client *client, uint32_t now_ms, const v
 /*
  * Tells the client that the transport has taken bytes.
  *
- * size   how many, at most what sst_engine_transmit() said
+ * client   the client
+ * size     how many, at most what sst_engine_transmit() said
+ * now_ms   the time
  *
  * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STATE, or SST_ERR_OPTION if size is larger.
  */
@@ -1173,12 +1189,18 @@ SST_API int32_t sst_engine_transmitted(sst_client *client, size_t size, uint32_t
 /*
  * Returns when sst_engine_timed_out() is to be called.
  *
+ * client   the client
+ * now_ms   the time
+ *
  * Returns milliseconds, 0 for at once, -1 for never; or SST_ERR_NULL, SST_ERR_CLIENT or SST_ERR_STATE.
  */
 SST_API int32_t sst_engine_next_timeout_ms(sst_client *client, uint32_t now_ms);
 
 /*
  * Lets the client look at the time. Releases the last event.
+ *
+ * client   the client
+ * now_ms   the time
  *
  * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT or SST_ERR_STATE.
  */

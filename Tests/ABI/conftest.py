@@ -1,4 +1,4 @@
-"""What the tests of the ABI share: where the library is, what the header says, and how to run a command.
+"""What the tests of the ABI share: where the libraries are, what their headers say, and how to run a command.
 
 Nothing is built here. SMQ_BUILD_DIR names the build to look at (default: build/native)."""
 
@@ -26,14 +26,32 @@ def run(*command, **options):
     return result.stdout
 
 
-def run_c(build, directory, source):
-    """What a program on the library prints, on the processor the library is for: under qemu-user where that is another."""
+@dataclass(frozen=True)
+class Library:
+    """One that a program links with."""
+    name: str  # of its header, and with lib before it of its files
+    prefix: str  # of the names of its functions
+    node: str  # the version that they carry
+    table: str  # of its ABI, with {} for the bits of a pointer
+
+    @property
+    def header(self):
+        return HEADER.with_name(f"{self.name}.h")
+
+
+MQTT = Library("swiftmqtt", "smq", "SWIFTMQTT_1", "abi-{}.tsv")
+STOMP = Library("swiftstomp", "sst", "SWIFTSTOMP_1", "abi-stomp-{}.tsv")
+LIBRARIES = [MQTT, STOMP]
+
+
+def run_c(build, directory, source, ours=MQTT):
+    """What a program on a library prints, on the processor the library is for: under qemu-user where that is another."""
     program = directory / source.stem
     compiler, emulator = "gcc", []
     if target := lists.chosen():
         compiler, emulator = target.compiler, target.emulator
     run(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", source, "-o", program, f"-L{build}",
-        "-lswiftmqtt", f"-Wl,-rpath,{build}")
+        f"-l{ours.name}", f"-Wl,-rpath,{build}", f"-DLIBRARY_{ours.prefix}")
     return run(*emulator, program)
 
 
@@ -44,11 +62,11 @@ class Function:
     comment: str  # the block directly above, without its stars; empty if there is none
 
 
-def functions():
-    """Every SMQ_API prototype of the header, with the comment above it."""
+def functions(ours=MQTT):
+    """Every SMQ_API prototype of the header, or SST_API, with the comment above it."""
     found = []
-    pattern = r"(?:/\*((?:(?!\*/).)*)\*/\n)?SMQ_API\s+[^;(]*?\b(smq_\w+)\(([^;]*)\);"
-    for comment, name, parameters in re.findall(pattern, HEADER.read_text(), re.S):
+    pattern = rf"(?:/\*((?:(?!\*/).)*)\*/\n)?{ours.prefix.upper()}_API\s+[^;(]*?\b({ours.prefix}_\w+)\(([^;]*)\);"
+    for comment, name, parameters in re.findall(pattern, ours.header.read_text(), re.S):
         lines = [re.sub(r"^\s*\* ?", "", line) for line in comment.splitlines()]
         names = [] if parameters.strip() == "void" else [
             re.search(r"(\w+)\s*$", parameter).group(1) for parameter in parameters.split(",")]
@@ -67,3 +85,11 @@ def build():
 @pytest.fixture(scope="session")
 def library(build):
     return build / "libswiftmqtt.so"
+
+
+@pytest.fixture(params=LIBRARIES, ids=lambda library: library.name)
+def ours(request, build):
+    """Each library of the build."""
+    if request.param is STOMP and build.name.endswith("-small"):
+        pytest.skip("the small profile is one of MQTT")
+    return request.param

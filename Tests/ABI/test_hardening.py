@@ -7,7 +7,7 @@ import re
 import shlex
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, functions, run
 
 # What `readelf -n` says of all objects together: the kernel acts on it only if it holds for the whole.
 PROPERTIES = {"X86-64": {"IBT", "SHSTK"}, "AArch64": {"BTI", "PAC"}}
@@ -27,9 +27,10 @@ def properties(path):
 def compiled(build):
     """Each object that a part of ours is compiled to."""
     objects = []
-    for name in ("swiftmqtt_core", "swiftmqtt_platform", "mosquitto_core", "mosquitto_compat", "smq_core", "smq"):
+    for name in ("swiftmqtt_core", "swiftmqtt_platform", "swiftstomp_core", "swiftstomp_c", "mosquitto_core", "mosquitto_compat",
+                 "smq_core", "smq"):
         objects += (build / "CMakeFiles" / f"{name}.dir").rglob("*.o")
-    assert len(objects) >= 12
+    assert len(objects) >= 14
     return objects
 
 
@@ -42,13 +43,14 @@ def test_every_object_is_made_for_CET_or_BTI(build):
 def test_the_library_is_made_for_CET_or_BTI(build):
     """Swift's code too, which nothing has to be said for: one object without it would take it from all."""
     drop_in = build / "compat" / "libmosquitto.so.1"
-    for path in (build / "libswiftmqtt.so", build / "swiftmqtt.o", *([drop_in] if drop_in.exists() else [])):
+    libraries = [build / name for name in ("libswiftmqtt.so", "swiftmqtt.o", "libswiftstomp.so", "swiftstomp.o")]
+    for path in (*libraries, *([drop_in] if drop_in.exists() else [])):
         assert properties(path) >= PROPERTIES.get(machine(path), set()), path
 
 
-def test_every_exported_function_begins_with_a_landing_pad(build):
+def test_every_exported_function_begins_with_a_landing_pad(build, ours):
     """The property is not just claimed."""
-    library = build / "libswiftmqtt.so"
+    library = build / f"lib{ours.name}.so"
     # endbr64; bti c and paciasp
     pads = {"X86-64": {"f3 0f 1e fa"}, "AArch64": {"5f 24 03 d5", "3f 23 03 d5"}}.get(machine(library))
     if not pads:
@@ -59,16 +61,16 @@ def test_every_exported_function_begins_with_a_landing_pad(build):
             sections[found[1]] = (int(found[3], 16), int(found[4], 16))
     data = library.read_bytes()
     symbols = run("readelf", "-W", "--dyn-syms", library)
-    functions = re.findall(r": ([0-9a-f]+) +\d+ FUNC +GLOBAL +\S+ +(\d+) (smq_\w+)@@", symbols)
-    assert len(functions) >= 60
-    for address, section, name in functions:
+    found = re.findall(r": ([0-9a-f]+) +\d+ FUNC +GLOBAL +\S+ +(\d+) (\w+)@@", symbols)
+    assert {name for _, _, name in found} == {function.name for function in functions(ours)}
+    for address, section, name in found:
         start, offset = sections[section]
         at = int(address, 16) - start + offset
         assert data[at:at + 4].hex(" ") in pads, name
 
 
-def test_the_library_checks_the_stack_of_its_C(build):
-    undefined = run("nm", "-D", "--undefined-only", build / "libswiftmqtt.so")
+def test_the_library_checks_the_stack_of_its_C(build, ours):
+    undefined = run("nm", "-D", "--undefined-only", build / f"lib{ours.name}.so")
     assert "__stack_chk_fail" in undefined
 
 
@@ -117,7 +119,7 @@ def test_cmake_hardens_as_debian_does(tmp_path):
     source = next(flags for name, flags in alone.items() if name.endswith("sockets.c"))
     assert {"-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Werror=format-security"} <= source
     linked = {name: flags for name, flags in alone.items() if not name.endswith(".c")}
-    assert len(linked) == 4 and all(flags == {"-z,now", "-z,relro"} for flags in linked.values()), linked
+    assert len(linked) == 5 and all(flags == {"-z,now", "-z,relro"} for flags in linked.values()), linked
 
 
 def test_what_the_builder_says_goes_before(tmp_path):

@@ -1,12 +1,14 @@
-"""include/swiftmqtt.h as a compiler and as a reader see it."""
+"""include/swiftmqtt.h and include/swiftstomp.h as a compiler and as a reader see them."""
 
 import re
 
 import pytest
-from conftest import HEADER, functions, run
+from conftest import HEADER, LIBRARIES, MQTT, STOMP, functions, run
 
-FUNCTIONS = functions()
+FUNCTIONS = [*functions(MQTT), *functions(STOMP)]
 NAMES = [function.name for function in FUNCTIONS]
+# Both, for tests that need no build.
+EACH = pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
 
 
@@ -44,13 +46,39 @@ def test_compiles_alone(tmp_path, compiler, language, standard):
     run(compiler, "-x", language, f"-std={standard}", *STRICT, f"-I{HEADER.parent}", source)
 
 
+@pytest.mark.parametrize("compiler, language, standard", [
+    ("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++17")])
+def test_stomp_compiles_alone_and_beside(tmp_path, compiler, language, standard):
+    source = tmp_path / "alone"
+    for beside in ("", "#include <swiftmqtt.h>\n"):
+        source.write_text(
+            "#include <swiftstomp.h>\n"
+            "#include <swiftstomp.h>\n"
+            f"{beside}"
+            "int main(void) {\n"
+            "    sst_options options = SST_OPTIONS_INIT;\n"
+            "    sst_frame frame = SST_FRAME_INIT;\n"
+            "    sst_event event = SST_EVENT_INIT;\n"
+            "    sst_subscription wanted = SST_SUBSCRIPTION_INIT;\n"
+            "    sst_failure failure = SST_FAILURE_INIT;\n"
+            "    unsigned char buffer[8];\n"
+            "    sst_headers list = { buffer, sizeof(buffer), 0 };\n"
+            "    frame.destination = sst_string(\"/queue/a\");\n"
+            "    frame.headers = sst_header_list(&list);\n"
+            "    return options.size + frame.size + event.size + wanted.size + failure.size > 0 ? 0 : 1;\n"
+            "}\n")
+        run(compiler, "-x", language, f"-std={standard}", *STRICT, f"-I{HEADER.parent}", source)
+
+
 # A field that is added to a struct has to be added to its macro; what the macro leaves out is no error in C.
 INIT_MACROS = re.findall(r"#define (SMQ_\w+_INIT)\b", HEADER.read_text())
+STOMP_MACROS = re.findall(r"#define (SST_\w+_INIT)\b", STOMP.header.read_text())
 TLS_MACROS = [(header, macro) for header in ("swiftmqtt-tls-engine", "swiftmqtt-tls", "swiftmqtt-tls-mbedtls")
               for macro in re.findall(r"#define (SMQ_\w+_INIT)\b", (HEADER.parent / f"{header}.h").read_text())]
 
 
-@pytest.mark.parametrize("header, macro", [*(("swiftmqtt", macro) for macro in INIT_MACROS), *TLS_MACROS])
+@pytest.mark.parametrize("header, macro", [*(("swiftmqtt", macro) for macro in INIT_MACROS),
+                                           *(("swiftstomp", macro) for macro in STOMP_MACROS), *TLS_MACROS])
 @pytest.mark.parametrize("compiler, language, standard", [
     ("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20")])
 def test_an_init_macro_sets_every_field(tmp_path, header, macro, compiler, language, standard):
@@ -61,15 +89,18 @@ def test_an_init_macro_sets_every_field(tmp_path, header, macro, compiler, langu
 
 
 # A program has a buffer, or bytes, for these, or gets them from the library: there is nothing that could be a default.
-WITHOUT_INIT = {"smq_completion", "smq_bytes", "smq_properties", "smq_packet"}
+WITHOUT_INIT = {"smq_completion", "smq_bytes", "smq_properties", "smq_packet", "sst_bytes", "sst_headers"}
 
 
-def test_every_struct_has_an_init_macro():
-    structs = set(re.findall(r"^} (smq_\w+);", HEADER.read_text(), re.M))
-    sized = set(re.findall(r"^typedef struct (smq_\w+) \{\s+uint32_t size;", HEADER.read_text(), re.M))
-    made = {macro.removesuffix("_INIT").lower() for macro in INIT_MACROS}
-    assert structs - made == WITHOUT_INIT and made <= structs
-    assert len(sized) > 5 and sized <= made | WITHOUT_INIT
+@EACH
+def test_every_struct_has_an_init_macro(library):
+    text = library.header.read_text()
+    structs = set(re.findall(rf"^}} ({library.prefix}_\w+);", text, re.M))
+    sized = set(re.findall(rf"^typedef struct ({library.prefix}_\w+) \{{\s+uint32_t size;", text, re.M))
+    made = {macro.removesuffix("_INIT").lower() for macro in (INIT_MACROS if library is MQTT else STOMP_MACROS)}
+    without = {name for name in WITHOUT_INIT if name.startswith(library.prefix)}
+    assert structs - made == without and made <= structs
+    assert len(sized) >= 5 and sized <= made | without
 
 
 # Numbers in a payload are big-endian, at any address, whatever the language.
@@ -103,11 +134,13 @@ def test_numbers_in_a_payload(tmp_path, compiler, language, level):
     run(program)
 
 
-def test_has_functions():
-    assert len(FUNCTIONS) >= 10
-    assert len(set(NAMES)) == len(NAMES)
+@EACH
+def test_has_functions(library):
+    names = [function.name for function in functions(library)]
+    assert len(names) >= 10
+    assert len(set(names)) == len(names)
     # Every SMQ_API but its definitions is one of them: none hides from the pattern.
-    assert len(re.findall(r"^SMQ_API", HEADER.read_text(), re.M)) == len(NAMES)
+    assert len(re.findall(rf"^{library.prefix.upper()}_API", library.header.read_text(), re.M)) == len(names)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=NAMES)
@@ -127,26 +160,32 @@ def test_describes_no_parameter_it_does_not_have(function):
     assert set(described) <= set(function.parameters)
 
 
-def test_names_in_comments_exist():
+@EACH
+def test_names_in_comments_exist(library):
     """Every SMQ_… that a comment mentions is defined; SMQ_ERR_… and the like stand for a family."""
-    text = HEADER.read_text()
+    text = library.header.read_text()
     comments = " ".join(re.findall(r"/\*.*?\*/", text, re.S))
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    defined = set(re.findall(r"\b(SMQ_\w+)", code))
-    mentioned = set(re.findall(r"\b(SMQ_\w*\w)(?!\w|…)", comments))
+    defined = set(re.findall(r"\b(S(?:MQ|ST)_\w+)", code))
+    # What concerns an engine is in its own header, which swiftstomp.h includes.
+    defined |= set(re.findall(r"\b(SMQ_TLS_\w+)", (HEADER.parent / "swiftmqtt-tls-engine.h").read_text()))
+    mentioned = set(re.findall(r"\b(S(?:MQ|ST)_\w*\w)(?!\w|…)", comments))
     mentioned = {name for name in mentioned if not name.endswith("_")}
     assert mentioned - defined == set()
 
 
-def test_functions_in_comments_exist():
-    comments = " ".join(re.findall(r"/\*.*?\*/", HEADER.read_text(), re.S))
-    inline = set(re.findall(r"static inline \w+ (smq_\w+)\(", HEADER.read_text()))
+@EACH
+def test_functions_in_comments_exist(library):
+    text = library.header.read_text()
+    comments = " ".join(re.findall(r"/\*.*?\*/", text, re.S))
+    inline = set(re.findall(rf"static inline \w+ ({library.prefix}_\w+)\(", text))
     inline |= set(re.findall(r"\b(smq_tls_\w+)\(", (HEADER.parent / "swiftmqtt-tls.h").read_text()))
-    assert set(re.findall(r"\b(smq_\w+)\(", comments)) - set(NAMES) - inline == set()
+    assert set(re.findall(r"\b(s(?:mq|st)_\w+)\(", comments)) - set(NAMES) - inline == set()
 
 
-def test_error_codes_are_unique_and_in_their_bands():
-    codes = re.findall(r"\b(SMQ_ERR_\w+) = (-\d+)", HEADER.read_text())
+@EACH
+def test_error_codes_are_unique_and_in_their_bands(library):
+    codes = re.findall(rf"\b({library.prefix.upper()}_ERR_\w+) = (-\d+)", library.header.read_text())
     values = [int(value) for _, value in codes]
     assert len(set(values)) == len(values)
     assert all(-600 < value <= -101 for value in values)

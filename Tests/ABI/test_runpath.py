@@ -36,8 +36,8 @@ def check(files, names):
 
 
 def test_what_is_built(build):
-    libraries = [*build.glob("libswiftmqtt.so.1.*"), *build.glob("compat/libmosquitto.so.1")]
-    check(programs_below(build), {"smq", "publish", "gateway", *(path.name for path in libraries)})
+    libraries = [*build.glob("libswiftmqtt.so.1.*"), *build.glob("libswiftstomp.so.1.*"), *build.glob("compat/libmosquitto.so.1")]
+    check(programs_below(build), {"smq", "publish", "gateway", "bridge", *(path.name for path in libraries)})
 
 
 @pytest.mark.parametrize("prefix", ["/usr", "/usr/local", "/opt/mqtt"])

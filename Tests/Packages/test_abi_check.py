@@ -64,6 +64,29 @@ class World:
         assert self.table.read_bytes() == before
 
 
+def test_libswiftstomp_is_compared_with_its_own_table(build, tmp_path):
+    """As it is; and with a function that it does not export, which is in no header of libswiftmqtt."""
+    options = ["--header", tmp_path / "swiftstomp.h", "--table", shutil.copy(TABLE.with_name("abi-stomp-64.tsv"), tmp_path),
+               "--symbols", shutil.copy(SYMBOLS.with_name("libswiftstomp1.symbols"), tmp_path)]
+    for name in ("swiftstomp.h", "swiftmqtt-tls-engine.h"):
+        shutil.copy(HEADER.parent / name, tmp_path)
+    result = attempt(CHECK, "swiftstomp", *options)
+    assert result.returncode == 0 and "facts, as in abi-stomp-64.tsv" in result.stdout
+    version = "SST_API uint32_t sst_version(void);\n"
+    text = (tmp_path / "swiftstomp.h").read_text()
+    assert version in text
+    (tmp_path / "swiftstomp.h").write_text(text.replace(version, f"{version}SST_API int32_t sst_new(void);\n"))
+    result = attempt(CHECK, "swiftstomp", *options)
+    assert result.returncode == 1 and "abi-check: sst_new is in the header and not exported\n" in result.stdout
+    (tmp_path / "new.c").write_text("int sst_new(void) { return 0; }")
+    run("cc", "-shared", "-fPIC", "-Wl,-soname,libswiftstomp.so.1", f"-Wl,--version-script={ROOT}/cmake/swiftstomp.map",
+        tmp_path / "new.c", "-Wl,--whole-archive", build / "libswiftstomp.a", "-Wl,--no-whole-archive", "-o", tmp_path / "new.so")
+    assert attempt(CHECK, "swiftstomp", *options, "--library", tmp_path / "new.so", "--write").returncode == 0
+    added = set((tmp_path / "libswiftstomp1.symbols").read_text().splitlines())
+    added -= set(SYMBOLS.with_name("libswiftstomp1.symbols").read_text().splitlines())
+    assert added == {" sst_new@SWIFTSTOMP_1 1.0.0"}
+
+
 # Tests/ABI/test_library.py checks what is built, for every target.
 def test_the_same_from_the_static_library(world):
     world.link()
