@@ -158,7 +158,7 @@ deb-test: ## not part of test: test the Debian packages of every architecture, i
 	@.ci/need build deb deb-test test $(CROSS:%=cross-%)
 	@Tests/run --only deb-test
 
-size: ## WRITE=1: compare text and data of every built target with the budgets in cmake/targets; WRITE renews cmake/sizes.tsv
+size: ## WRITE=1: compare text and data of the libraries of every built target with the budgets in cmake/targets; WRITE renews cmake/sizes.tsv
 	@cmake/size $(if $(WRITE),--write)
 
 counts: $(if $(TARGET),cross-build,all) ## TARGET= WRITE=1: count the instructions of each operation and compare; WRITE renews the numbers

@@ -14,6 +14,7 @@
 #   wheel, elf   what Python calls the machine, and what readelf does
 #   text, data   the most bytes of text (code and constants), and of data and bss, that libswiftmqtt.so may take. To raise
 #                one, say in the commit what the bytes buy.
+#   stomp        the same for the text of libswiftstomp.so, whose data and bss may take no more than libswiftmqtt.so's
 #   small        the same for the text of libswiftmqtt.so in the small profile, and
 #   smallest     of the smallest client, linked with its libswiftmqtt.a: where the small profile is tested
 #
