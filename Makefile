@@ -30,7 +30,7 @@ all: ## PROFILE=small: build the library, smq and the examples for this machine,
 	@.ci/need build
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
-	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq) and examples/.'
 	@$(subst $(BUILD)/,$(NATIVE)/,$(WITHOUT_TLS))
 	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
@@ -104,7 +104,7 @@ cross-build: ## TARGET=aarch64|armv7|… PROFILE=small: build the library for a 
 	@.ci/need build cross-$(TARGET)
 	@mkdir -p build
 	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
-	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),, tools/smq) and examples/.'
+	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq) and examples/.'
 	@$(WITHOUT_TLS)
 	@echo 'Next: make install TARGET=$(TARGET)$(PROFILE:%= PROFILE=%) DESTDIR=... installs it into the root directory of the board.'
 

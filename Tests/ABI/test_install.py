@@ -203,6 +203,7 @@ def test_works_as_a_subdirectory(build, program_of_both, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\n"
         "project(app LANGUAGES C)\n"
+        "set(SWIFTMQTT_STOMP ON)\n"
         f"add_subdirectory({ROOT} swiftmqtt)\n"
         "add_executable(app app.c)\n"
         "target_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt SwiftMQTT::stomp)\n"

@@ -6,7 +6,7 @@ import shutil
 
 import lists
 import pytest
-from conftest import PROGRAM, ROOT, clean_environment, files_below, run, version
+from conftest import BOTH, ROOT, clean_environment, files_below, run, version
 
 # What a build may use besides the compiler's own programs: POSIX.
 TOOLS = ["awk", "cat", "cmp", "cp", "cut", "echo", "find", "grep", "head", "install", "ln", "ls", "make", "mkdir", "mv", "printf",
@@ -56,8 +56,8 @@ def test_the_same_bytes_as_with_swift(made, target):
     run("make", "-C", ROOT, "--no-print-directory", *(["cross-build", f"TARGET={target}"] if target else ["all"]),
         env=clean_environment())
     run("cmake", "--build", with_swift, "--target", "mosquitto_compat")
-    for here, there in ((f"libswiftmqtt.so.{version()}", f"libswiftmqtt.so.{version()}"), ("libswiftmqtt.a", "libswiftmqtt.a")):
-        assert (tree / "build" / here).read_bytes() == (with_swift / there).read_bytes(), here
+    for name in (f"libswiftmqtt.so.{version()}", "libswiftmqtt.a", f"libswiftstomp.so.{version()}", "libswiftstomp.a"):
+        assert (tree / "build" / name).read_bytes() == (with_swift / name).read_bytes(), name
     # It says where the library is, which is another place, and so all else lies elsewhere.
     # $x and $d say where code and data begin; the linker adds some for aarch64, by where code lies (erratum 843419).
     here, there = ([line.split()[1:] for line in run("nm", "-S", program).splitlines() if not re.search(r" \$[xd]$|e843419@", line)]
@@ -67,19 +67,21 @@ def test_the_same_bytes_as_with_swift(made, target):
 
 @pytest.mark.parametrize("target", TARGETS, ids=called)
 def test_what_is_installed_is_used(made, bare, tmp_path, target):
-    """With pkg-config's flags and statically, and smq."""
+    """With pkg-config's flags and statically, both libraries in one program; and smq."""
     tree = made(target)
     root = tmp_path / "root"
     make(tree, bare, target, "install", "PREFIX=/usr", f"DESTDIR={root}")
-    (tmp_path / "app.c").write_text(PROGRAM)
+    (tmp_path / "app.c").write_text(BOTH)
     compiler, emulator = (lists.CROSS[target].compiler, lists.CROSS[target].emulator) if target else ("gcc", [])
-    flags = run("pkg-config", "--cflags", "--libs", "swiftmqtt", env=clean_environment(
+    flags = run("pkg-config", "--cflags", "--libs", "swiftmqtt", "swiftstomp", env=clean_environment(
         PKG_CONFIG_PATH=f"{root}/usr/lib/pkgconfig", PKG_CONFIG_SYSROOT_DIR=str(root))).split()
     run(compiler, tmp_path / "app.c", *flags, f"-Wl,-rpath,{root}/usr/lib", "-o", tmp_path / "shared")
-    run(compiler, tmp_path / "app.c", f"-I{root}/usr/include", root / "usr/lib/libswiftmqtt.a", "-o", tmp_path / "static")
+    run(compiler, tmp_path / "app.c", f"-I{root}/usr/include", root / "usr/lib/libswiftmqtt.a", root / "usr/lib/libswiftstomp.a",
+        "-o", tmp_path / "static")
     for program in ("shared", "static"):
-        assert run(*emulator, tmp_path / program).endswith(" SMQ_OK\n")
-    assert "[libswiftmqtt.so.1]" in run("readelf", "-d", tmp_path / "shared")
+        assert run(*emulator, tmp_path / program) == "SMQ_OK SST_OK\n"
+    dynamic = run("readelf", "-d", tmp_path / "shared")
+    assert "[libswiftmqtt.so.1]" in dynamic and "[libswiftstomp.so.1]" in dynamic
     found = ["-E", f"LD_LIBRARY_PATH={root}/usr/lib"] if target else []
     command = [emulator[0], *found, *emulator[1:]] if target else ["env", f"LD_LIBRARY_PATH={root}/usr/lib"]
     assert run(*command, root / "usr/bin/smq", "--version").strip().endswith(version())
@@ -95,24 +97,30 @@ def test_lays_what_cmake_lays(made, bare, build, tmp_path):
     assert plain == {path for path in cmake if not path.endswith("-minsizerel.cmake")}
     same = {path for path in plain if (tmp_path / "plain" / path).read_bytes() == (tmp_path / "cmake" / path).read_bytes()}
     assert plain - same <= {"bin/smq", *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
-        "SwiftMQTT-shared", "SwiftMQTT-static", "SwiftMQTT-payload", "SwiftMQTTConfigVersion"))}
+        "SwiftMQTT-shared", "SwiftMQTT-static", "SwiftMQTT-payload", "SwiftMQTT-stomp", "SwiftMQTT-stomp_static",
+        "SwiftMQTTConfigVersion"))}
     paths = [line.split()[-1] for line in run("readelf", "-d", tmp_path / "plain/bin/smq").splitlines() if "PATH)" in line]
     assert paths == ["[$ORIGIN/../lib]"]
     make(made(None), bare, None, "uninstall", f"PREFIX={tmp_path}/plain")
     assert files_below(tmp_path / "plain") == set()
 
 
+def test_libswiftstomp_can_be_left_out(made, bare, tmp_path):
+    make(made(None), bare, None, "install", f"PREFIX={tmp_path}", "STOMP=")
+    assert not any("stomp" in path for path in files_below(tmp_path)) and (tmp_path / "lib/libswiftmqtt.a").exists()
+
+
 @pytest.mark.parametrize("libdir", ["lib", "lib/x86_64-linux-gnu"])
 def test_cmake_finds_what_it_lays(made, bare, tmp_path, libdir):
     make(made(None), bare, None, "install", f"PREFIX={tmp_path}/first", f"LIBDIR={libdir}")
     moved = (tmp_path / "first").rename(tmp_path / "second")
-    (tmp_path / "app.c").write_text(PROGRAM)
+    (tmp_path / "app.c").write_text(BOTH)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C)\n"
-        "find_package(SwiftMQTT 1...2 REQUIRED COMPONENTS shared static)\nfind_package(SwiftMQTT 1.0)\n"
+        "find_package(SwiftMQTT 1...2 REQUIRED COMPONENTS shared static stomp stomp_static)\nfind_package(SwiftMQTT 1.0)\n"
         "find_package(SwiftMQTT 2 QUIET)\nif(SwiftMQTT_FOUND)\n  message(FATAL_ERROR \"2 was found\")\nendif()\n"
-        "add_executable(shared app.c)\ntarget_link_libraries(shared PRIVATE SwiftMQTT::swiftmqtt)\n"
-        "add_executable(static app.c)\ntarget_link_libraries(static PRIVATE SwiftMQTT::static)\n")
+        "add_executable(shared app.c)\ntarget_link_libraries(shared PRIVATE SwiftMQTT::swiftmqtt SwiftMQTT::stomp)\n"
+        "add_executable(static app.c)\ntarget_link_libraries(static PRIVATE SwiftMQTT::static SwiftMQTT::stomp_static)\n")
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={moved}",
         f"-DCMAKE_LIBRARY_ARCHITECTURE={libdir.partition('/')[2]}")
     run("cmake", "--build", tmp_path / "build")
@@ -132,7 +140,7 @@ def test_the_same_bytes_twice(dist, tmp_path):
     run(ROOT / "packaging" / "dist", "--output", tmp_path, env=clean_environment())
     assert (tmp_path / tarball).read_bytes() == (ROOT / "build" / "dist" / tarball).read_bytes()
     for target in lists.ALL:
-        for module in (lists.LIBRARY, lists.DROP_IN, lists.PROGRAM):
+        for module in (lists.LIBRARY, lists.STOMP, lists.DROP_IN, lists.PROGRAM):
             assembly = (dist / "assembly" / target / f"{module}.s").read_text()
             assert str(ROOT) not in assembly and os.path.expanduser("~/") not in assembly
 
