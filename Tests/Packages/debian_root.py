@@ -11,7 +11,7 @@ import subprocess
 
 import lists
 import pytest
-from conftest import PROGRAM, ROOT, built_elsewhere, debian_packages, run
+from conftest import BOTH, ROOT, built_elsewhere, debian_packages, run
 
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # What README.md takes for granted, and what the packages depend on: all that is not ours.
@@ -48,13 +48,14 @@ def test_other_processors(debs, tmp_path, architecture):
     target = CROSS[architecture]
     changes, = debs.glob(f"*_{architecture}.changes")
     run("lintian", "--allow-root", "--display-info", "--fail-on", "error,warning,info", changes)
-    for package in ("libswiftmqtt1", "libswiftmqtt-dev", "libswiftmqtt-mosquitto", "swiftmqtt-tools"):
+    for package in ("libswiftmqtt1", "libswiftmqtt-dev", "libswiftstomp1", "libswiftstomp-dev", "libswiftmqtt-mosquitto",
+                    "swiftmqtt-tools"):
         run("dpkg-deb", "-x", next(debs.glob(f"{package}_*_{architecture}.deb")), tmp_path)
-    (tmp_path / "app.c").write_text(PROGRAM)
+    (tmp_path / "app.c").write_text(BOTH)
     library = tmp_path / "usr" / "lib" / target.tools
-    run(target.compiler, tmp_path / "app.c", f"-I{tmp_path}/usr/include", f"-L{library}", "-lswiftmqtt",
+    run(target.compiler, tmp_path / "app.c", f"-I{tmp_path}/usr/include", f"-L{library}", "-lswiftmqtt", "-lswiftstomp",
         f"-Wl,-rpath,{library}", "-o", tmp_path / "shared")
-    run(target.compiler, tmp_path / "app.c", f"-I{tmp_path}/usr/include", library / "libswiftmqtt.a", "-o",
+    run(target.compiler, tmp_path / "app.c", f"-I{tmp_path}/usr/include", library / "libswiftmqtt.a", library / "libswiftstomp.a", "-o",
         tmp_path / "static")
     drop_in = library / "swiftmqtt"
     (tmp_path / "drop_in.c").write_text(DROP_IN)
@@ -185,6 +186,8 @@ def test_without_a_server_it_says_so(debian):
 def test_each_example_compiles(debian):
     debian.shell("cp -r /usr/share/doc/libswiftmqtt-dev/examples .\ncd examples\n"
                  "for file in *.c; do cc -Wall -Werror $file $(pkg-config --cflags --libs swiftmqtt) -pthread; done")
+    debian.shell("cp -r /usr/share/doc/libswiftstomp-dev/examples stomp\ncd stomp\n"
+                 "for file in *.c; do cc -Wall -Werror $file $(pkg-config --cflags --libs swiftstomp swiftmqtt) -pthread; done")
 
 
 def test_drop_in_is_used_only_when_it_is_asked_for(debian):

@@ -5,12 +5,13 @@ import re
 import lists
 import pytest
 from conftest import (
-    PROGRAM, ROOT, attempt, built_elsewhere, clean_environment, debian_packages, files_below, run, version)
+    BOTH, PROGRAM, ROOT, attempt, built_elsewhere, clean_environment, debian_packages, files_below, run, version)
 from Support.html_links import broken_links
 
 DOCUMENTS = ["changelog.Debian.gz", "changelog.gz", "copyright"]
 CMAKE = ["SwiftMQTTConfig", "SwiftMQTTConfigVersion", "SwiftMQTT-shared", "SwiftMQTT-shared-none", "SwiftMQTT-static",
-         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none", "SwiftMQTT-payload", "SwiftMQTT-payload-none"]
+         "SwiftMQTT-static-none", "SwiftMQTT-tls", "SwiftMQTT-tls-none", "SwiftMQTT-payload", "SwiftMQTT-payload-none",
+         "SwiftMQTT-stomp", "SwiftMQTT-stomp-none", "SwiftMQTT-stomp_static", "SwiftMQTT-stomp_static-none"]
 
 # As Debian's policy (12.3) has it: with the package that it is about.
 BOOK = "usr/share/doc/libswiftmqtt-dev/html"
@@ -40,6 +41,11 @@ CONTENTS = {
     "libswiftmqtt-tls1": ["LIB/libswiftmqtt-tls.so.1", f"LIB/libswiftmqtt-tls.so.{version()}"],
     "libswiftmqtt-tls-dev": [
         "usr/include/swiftmqtt-tls.h", "LIB/libswiftmqtt-tls.so", "LIB/pkgconfig/swiftmqtt-tls.pc", *pages_of("man3-tls")],
+    "libswiftstomp1": [
+        "LIB/libswiftstomp.so.1", f"LIB/libswiftstomp.so.{version()}", "usr/share/lintian/overrides/libswiftstomp1"],
+    "libswiftstomp-dev": [
+        "usr/include/swiftstomp.h", "LIB/libswiftstomp.a", "LIB/libswiftstomp.so", "LIB/pkgconfig/swiftstomp.pc",
+        *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c" / "stomp").glob("*.[ch]"))],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [
         "usr/bin/smq", "usr/share/bash-completion/completions/smq",
@@ -125,7 +131,7 @@ def test_the_book_is_whole_and_each_link_in_it_leads_somewhere(debs, tmp_path):
 
 def test_depends_on_the_libc_that_it_needs(debs, unpacked):
     for package, program, also in (
-            ("libswiftmqtt1", "libswiftmqtt.so.1", ""), ("libswiftmqtt-mosquitto", "libmosquitto.so.1", ", libssl3 (>= 3.0.0)"),
+            ("libswiftmqtt1", "libswiftmqtt.so.1", ""), ("libswiftstomp1", "libswiftstomp.so.1", ""), ("libswiftmqtt-mosquitto", "libmosquitto.so.1", ", libssl3 (>= 3.0.0)"),
             ("swiftmqtt-tools", "smq", f", libswiftmqtt1 (>= {version()})")):
         path, = (path for path in unpacked.rglob(program) if b"\x7fELF" == path.read_bytes()[:4])
         needed = {tuple(map(int, number.split("."))) for number in
@@ -135,7 +141,7 @@ def test_depends_on_the_libc_that_it_needs(debs, unpacked):
 
 
 def test_is_hardened(unpacked):
-    for name in ("libswiftmqtt.so.1", "libswiftmqtt-tls.so.1", "libmosquitto.so.1", "bin/smq"):
+    for name in ("libswiftmqtt.so.1", "libswiftstomp.so.1", "libswiftmqtt-tls.so.1", "libmosquitto.so.1", "bin/smq"):
         path, = unpacked.rglob(name)
         assert "NOW" in run("readelf", "-dW", path)
         assert "GNU_RELRO" in run("readelf", "-lW", path)
@@ -146,14 +152,15 @@ def test_is_hardened(unpacked):
 
 def test_a_program_is_built_with_what_is_in_them(unpacked, multiarch, tmp_path):
     library = unpacked / "usr" / "lib" / multiarch
-    (tmp_path / "app.c").write_text(PROGRAM)
-    flags = run("pkg-config", "--cflags", "--libs", "swiftmqtt", env=clean_environment(
-        PKG_CONFIG_PATH=f"{library}/pkgconfig", PKG_CONFIG_SYSROOT_DIR=str(unpacked))).split()
-    run("cc", tmp_path / "app.c", *flags, f"-Wl,-rpath,{library}", "-o", tmp_path / "app")
-    run(tmp_path / "app")
+    environment = clean_environment(PKG_CONFIG_PATH=f"{library}/pkgconfig", PKG_CONFIG_SYSROOT_DIR=str(unpacked))
+    for source, names in ((PROGRAM, ["swiftmqtt"]), (BOTH, ["swiftmqtt", "swiftstomp"])):
+        (tmp_path / "app.c").write_text(source)
+        flags = run("pkg-config", "--cflags", "--libs", *names, env=environment).split()
+        run("cc", tmp_path / "app.c", *flags, f"-Wl,-rpath,{library}", "-o", tmp_path / "app")
+        run(tmp_path / "app")
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C)\nfind_package(SwiftMQTT 1 REQUIRED)\n"
-        "add_executable(app app.c)\ntarget_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt)\n")
+        "add_executable(app app.c)\ntarget_link_libraries(app PRIVATE SwiftMQTT::swiftmqtt SwiftMQTT::stomp)\n")
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={unpacked}/usr")
     run("cmake", "--build", tmp_path / "build")
     run(tmp_path / "build" / "app")
