@@ -80,7 +80,7 @@ def test_what_it_says_of_the_sources(board, tmp_path):
     assert said["VERSION"] == version() and said["SITE"] == str(ROOT)
     assert (ROOT / said["LICENSE_FILES"]).exists()
     assert not {"python3", "openssl"} & set(said["DEPENDENCIES"].split())
-    assert "-DSWIFTMQTT_TLS=OFF" in said["CONF_OPTS"].split()
+    assert {"-DSWIFTMQTT_TLS=OFF", "-DSWIFTMQTT_STOMP=OFF"} <= set(said["CONF_OPTS"].split())
     assert f"-DSWIFTMQTT_SWIFTC={shutil.which('swiftc')}" in said["CONF_OPTS"].split()
 
 
@@ -107,11 +107,11 @@ def test_says_at_once_that_there_is_no_compiler(board, tmp_path):
 
 @pytest.mark.parametrize("tls", [True, False], ids=["tls", "without-tls"])
 def test_built_for_a_board(board, tmp_path, dist, tls):
-    """Of a tarball, without Swift."""
+    """Of a tarball, without Swift. With all, or without TLS and STOMP."""
     if tls:
         lay_openssl("armv7", tmp_path / "build" / "staging")
     options = board(ARMV7 | TOOLCHAIN | {"BR2_PACKAGE_PYTHON3"})
-    for name in (LIBRARY, f"{LIBRARY}_TOOLS", f"{LIBRARY}_MOSQUITTO", f"{LIBRARY}_PYTHON", *([f"{LIBRARY}_TLS"] if tls else [])):
+    for name in (LIBRARY, f"{LIBRARY}_TOOLS", f"{LIBRARY}_MOSQUITTO", f"{LIBRARY}_PYTHON", *([f"{LIBRARY}_TLS", f"{LIBRARY}_STOMP"] if tls else [])):
         options.syms[name].set_value("y")
     result = make(tmp_path, options, "-j2", "libswiftmqtt", tree=dist / "packaging" / "buildroot")
     assert result.returncode == 0, result.stdout[-3000:]
@@ -121,6 +121,7 @@ def test_built_for_a_board(board, tmp_path, dist, tls):
         "usr/lib/swiftmqtt/libmosquitto.so.1", "usr/lib/python3.12/site-packages/swiftmqtt/__init__.py",
     } <= files_below(target)
     assert ("usr/lib/libswiftmqtt-tls.so.1" in files_below(target)) == tls
+    assert ("usr/lib/libswiftstomp.so.1" in files_below(target)) == tls
     assert not (tmp_path / "build" / "libswiftmqtt-custom" / "build").exists()  # what was built in the tree stays there
     library = run("readelf", "-hdW", target / "usr/lib/libswiftmqtt.so.1")
     assert "hard-float ABI" in library and "[libswiftmqtt.so.1]" in library

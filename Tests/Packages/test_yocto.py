@@ -49,10 +49,12 @@ def test_what_it_says_of_the_sources(bitbake, tmp_path, swiftc):
     assert said["PV"] == version()
     assert said["S"] == str(ROOT) and said["SRC_URI"] == ""
     assert "openssl" in said["DEPENDS"].split() and "-DSWIFTMQTT_TLS=ON" in said["EXTRA_OECMAKE"].split()
+    assert "-DSWIFTMQTT_STOMP=ON" in said["EXTRA_OECMAKE"].split()
     name, digest = said["LIC_FILES_CHKSUM"].removeprefix("file://").split(";md5=")
     assert hashlib.md5((ROOT / name).read_bytes()).hexdigest() == digest
     said = bitbake(tmp_path, f"SWIFTMQTT_SWIFTC={swiftc}", "PACKAGECONFIG=tools")
     assert "openssl" not in said["DEPENDS"].split() and "-DSWIFTMQTT_TLS=OFF" in said["EXTRA_OECMAKE"].split()
+    assert "-DSWIFTMQTT_STOMP=OFF" in said["EXTRA_OECMAKE"].split()
     own = "git://git.example.com/mqtt.git;branch=main"
     said = bitbake(tmp_path, f"SWIFTMQTT_SWIFTC={swiftc}", f"SWIFTMQTT_SRC_URI={own}")
     assert said["SRC_URI"] == own and said["EXTERNALSRC"] == ""
@@ -70,7 +72,7 @@ def belongs_to(packages, path):
 
 @pytest.mark.parametrize("tls", [True, False], ids=["tls", "without-tls"])
 def test_built_for_a_board(bitbake, tmp_path, dist, tls):
-    """Of a tarball, without Swift."""
+    """Of a tarball, without Swift. With all, or without TLS and STOMP."""
     if tls:
         lay_openssl("aarch64", tmp_path / "work" / "recipe-sysroot")
     said = bitbake(tmp_path, *([] if tls else ["PACKAGECONFIG=tools python"]), "do_configure", "do_compile", "do_install", layer=dist / "packaging" / "yocto")
@@ -86,13 +88,15 @@ def test_built_for_a_board(bitbake, tmp_path, dist, tls):
         "usr/lib/python3.12/site-packages/swiftmqtt/__init__.py": "python3-swiftmqtt",
     }
     if tls:
+        expected |= {"usr/lib/libswiftstomp.so.1": "libswiftstomp", "usr/lib/libswiftstomp.so": "libswiftmqtt-dev",
+                     "usr/include/swiftstomp.h": "libswiftmqtt-dev", "usr/lib/libswiftstomp.a": "libswiftmqtt-staticdev"}
         expected |= {"usr/lib/libswiftmqtt-tls.so.1": "libswiftmqtt-tls", "usr/lib/libswiftmqtt-tls.so": "libswiftmqtt-dev",
                      "usr/include/swiftmqtt-tls.h": "libswiftmqtt-dev"}
     assert {name: owners.get(name) for name in expected} == expected
-    assert any("swiftmqtt-tls.so" in name for name in owners) == tls
+    assert any("swiftmqtt-tls.so" in name for name in owners) == any("stomp" in name for name in owners) == tls
     assert [name for name, owner in owners.items() if owner is None] == []
     assert all(package in owners.values() for package, _ in said["packages"]
-               if package not in ("libswiftmqtt-mosquitto", *([] if tls else ["libswiftmqtt-tls"])))
+               if package not in ("libswiftmqtt-mosquitto", *([] if tls else ["libswiftmqtt-tls", "libswiftstomp"])))
     library = run("readelf", "-hdW", image / "usr/lib/libswiftmqtt.so.1")
     assert "AArch64" in library and "[libswiftmqtt.so.1]" in library
     # The quality assurance of OpenEmbedded refuses files that say where they were built.

@@ -2,6 +2,7 @@ SUMMARY = "MQTT client library that never allocates"
 SUMMARY:swiftmqtt-tools = "MQTT from the command line"
 SUMMARY:python3-swiftmqtt = "MQTT client that never allocates, for Python"
 SUMMARY:${PN}-tls = "TLS for libswiftmqtt, on OpenSSL"
+SUMMARY:libswiftstomp = "STOMP client library that never allocates"
 SUMMARY:${PN}-mosquitto = "Programs for libmosquitto on libswiftmqtt's core"
 DESCRIPTION = "An MQTT client for C daemons on gateways: 3.1, 3.1.1 and 5.0. It works in one block of memory \
                that the program provides, needs libc alone, never blocks, and reconnects by itself."
@@ -29,9 +30,10 @@ SWIFTMQTT_SWIFTC ?= ""
 # The tune of one of these may still be for an older processor: CMake looks at its flags, and refuses.
 COMPATIBLE_HOST = "(x86_64|aarch64|arm|riscv64).*-linux"
 
-PACKAGECONFIG ??= "tools python tls"
+PACKAGECONFIG ??= "tools python tls stomp"
 PACKAGECONFIG[tools] = "-DSWIFTMQTT_TOOLS=ON,-DSWIFTMQTT_TOOLS=OFF"
 PACKAGECONFIG[tls] = "-DSWIFTMQTT_TLS=ON,-DSWIFTMQTT_TLS=OFF,openssl"
+PACKAGECONFIG[stomp] = "-DSWIFTMQTT_STOMP=ON,-DSWIFTMQTT_STOMP=OFF"
 PACKAGECONFIG[mosquitto] = "-DSWIFTMQTT_MOSQUITTO=ON,-DSWIFTMQTT_MOSQUITTO=OFF"
 PACKAGECONFIG[python] = ""
 
@@ -46,10 +48,11 @@ do_install:append() {
     fi
 }
 
-PACKAGES =+ "swiftmqtt-tools python3-swiftmqtt ${PN}-tls ${PN}-mosquitto"
+PACKAGES =+ "swiftmqtt-tools python3-swiftmqtt ${PN}-tls libswiftstomp ${PN}-mosquitto"
 FILES:swiftmqtt-tools += "${bindir}/smq ${datadir}/bash-completion"
 FILES:python3-swiftmqtt += "${PYTHON_SITEPACKAGES_DIR}/swiftmqtt"
 FILES:${PN}-tls += "${libdir}/libswiftmqtt-tls.so.*"
+FILES:libswiftstomp += "${libdir}/libswiftstomp.so.*"
 FILES:${PN}-mosquitto += "${libdir}/swiftmqtt/libmosquitto.so.1"
 
 RDEPENDS:python3-swiftmqtt = "\
