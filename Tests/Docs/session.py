@@ -82,7 +82,9 @@ class Session:
         flags = [flag.replace("-I", "-isystem", 1) for flag in shlex.split(told)]  # others' headers are not judged
         tls = ["-lswiftmqtt-tls"] if "<swiftmqtt-tls.h>" in text else []
         payload = ["-lswiftmqtt-payload"] if "<swiftmqtt-payload.h>" in text else []
-        self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", *tls, *payload, "-lswiftmqtt", *flags,
+        stomp = ["-lswiftstomp"] if "<swiftstomp.h>" in text else []
+        self.call(["gcc", *STRICT, "-pthread", f"-I{ROOT}/include", source, f"-L{self.build}", *tls, *payload, *stomp,
+                   "-lswiftmqtt", *flags,
                    "-o", self.directory / name], block)
         return self.directory / name
 
