@@ -97,30 +97,40 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     session.heartBeat.sends = numbers.value(request.heartBeatSend, default: 10_000, maximum: day, off: 0)
     session.heartBeat.wants = numbers.value(request.heartBeatReceive, default: 10_000, maximum: day, off: 0)
     session.receiptTimeout = numbers.value(request.receiptTimeout, default: 30_000, maximum: day, off: 0)
+    // A number that is not valid may be larger than an Int of 32 bits: it is refused below.
     session.outboxBytes = Int(
-      numbers.value(request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer))
-    session.outboxFrames = Int(numbers.value(request.outboxFrames, default: 256, maximum: 65_535))
+      truncatingIfNeeded: numbers.value(
+        request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer))
+    session.outboxFrames = Int(
+      truncatingIfNeeded: numbers.value(request.outboxFrames, default: 256, maximum: 65_535))
     session.receiveBytes = Int(
-      numbers.value(request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer))
+      truncatingIfNeeded: numbers.value(
+        request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer))
     session.controlBytes = Int(
-      numbers.value(request.controlBytes, default: 1024, minimum: 128, maximum: 1_048_576))
-    session.subscriptions = Int(numbers.value(request.subscriptions, default: 8, maximum: 1024))
+      truncatingIfNeeded: numbers.value(request.controlBytes, default: 1024, minimum: 128, maximum: 1_048_576)
+    )
+    session.subscriptions = Int(
+      truncatingIfNeeded: numbers.value(request.subscriptions, default: 8, maximum: 1024))
     session.subscriptionBytes = Int(
-      numbers.value(request.subscriptionBytes, default: 256, minimum: 64, maximum: 65_535))
-    session.heldMessages = Int(numbers.value(request.heldMessages, default: 64, maximum: 65_535))
-    session.heldBytes = Int(numbers.value(request.heldBytes, default: 128, minimum: 16, maximum: 65_535))
-    session.transactions = Int(numbers.value(request.transactions, default: 4, maximum: 256))
+      truncatingIfNeeded: numbers.value(request.subscriptionBytes, default: 256, minimum: 64, maximum: 65_535)
+    )
+    session.heldMessages = Int(
+      truncatingIfNeeded: numbers.value(request.heldMessages, default: 64, maximum: 65_535))
+    session.heldBytes = Int(
+      truncatingIfNeeded: numbers.value(request.heldBytes, default: 128, minimum: 16, maximum: 65_535))
+    session.transactions = Int(
+      truncatingIfNeeded: numbers.value(request.transactions, default: 4, maximum: 256))
     let asks = request.connection.askCredentials
     session.credentialBytes = Int(
-      numbers.value(request.credentialBytes, default: asks ? 512 : 0, maximum: 131_070))
+      truncatingIfNeeded: numbers.value(request.credentialBytes, default: asks ? 512 : 0, maximum: 131_070))
     // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
       asks ? request.login.count == 0 && request.passcode.count == 0 : request.credentialBytes == 0
-    // What all of them take together has to fit into a block.
-    let isTooMuch =
-      session.heldMessages * session.heldBytes > Int(Self.largestBuffer)
-      || session.subscriptions * session.subscriptionBytes > Int(Self.largestBuffer)
-    guard numbers.areValid, areCredentialsClear, !isTooMuch else { throw .option }
+    guard numbers.areValid, areCredentialsClear else { throw .option }
+    // What all of them take together has to fit into a block. Divided, as the product may be beyond 32 bits.
+    guard session.heldMessages <= Int(Self.largestBuffer) / session.heldBytes,
+      session.subscriptions <= Int(Self.largestBuffer) / session.subscriptionBytes
+    else { throw .option }
     var layers = LayerOptions()
     try Self.setLayers(request, &layers, &sockets, oldest, newest)
 

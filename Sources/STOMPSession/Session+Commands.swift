@@ -61,6 +61,8 @@ extension STOMPSession {
   @_optimize(speed)
   public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
     guard !isLeaving else { throw .leaving }
+    let sizes = frame.destination.count | frame.contentType.count | frame.headers.count | frame.body.count
+    guard sizes < Self.tooManyBytes else { throw .tooLarge }
     guard frame.destination.count > 0 else { throw .destination }
     let isPlain = HeaderText.isPlain(frame.destination)
     guard isPlain || HeaderText.isValid(frame.destination, version, isName: false) else { throw .destination }
@@ -85,6 +87,11 @@ extension STOMPSession {
         hasReceipt: frame.wantsReceipt, isRepeatable: frame.isRepeatable, isQuiet: frame.isQuiet))
   }
 
+  /// The size of the largest outbox, a power of two. A frame that has a part of it, or more, fits nowhere, and is refused before
+  /// a byte of it is read: the pointer of a larger one may be wrong. With less in each part, a `FrameSize` cannot overflow, on a
+  /// 32-bit processor either.
+  private static var tooManyBytes: Int { 1 << 28 }
+
   private mutating func room(for size: Int) throws(STOMPError) -> Int {
     guard size <= outbox.capacity else { throw .tooLarge }
     guard let offset = outbox.room(for: size) else { throw .full }
@@ -98,6 +105,7 @@ extension STOMPSession {
     to destination: Span<UInt8>, _ mode: AckMode, headers: Span<UInt8>, cookie: UInt64
   ) throws(STOMPError) -> Int {
     guard !isLeaving else { throw .leaving }
+    guard destination.count | headers.count < Self.tooManyBytes else { throw .tooLarge }
     guard destination.count > 0, HeaderText.isValid(destination, version, isName: false) else {
       throw .destination
     }
