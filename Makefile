@@ -138,7 +138,7 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
 	    $(foreach library,shared static tls payload stomp stomp_static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
 	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
-	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3))), \
+	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3 docs/manual/man3-stomp/*.3))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
 

@@ -1116,7 +1116,7 @@ SST_API int32_t sst_flush(sst_client *client);
  *
  * With SST_OPTION_OWN_TRANSPORT the program has the transport and the clock: a serial line, a TLS library with
  * its own sockets, a simulation. Bytes and times go in, bytes and events come out. now_ms is any clock that
- * does not go back; it may wrap. The functions are those of chapter 13 of swiftmqtt.h.
+ * does not go back; it may wrap. The functions do what smq_engine_…() do.
  * ------------------------------------------------------------------------------------------- */
 
 /*

@@ -45,6 +45,7 @@ CONTENTS = {
         "LIB/libswiftstomp.so.1", f"LIB/libswiftstomp.so.{version()}", "usr/share/lintian/overrides/libswiftstomp1"],
     "libswiftstomp-dev": [
         "usr/include/swiftstomp.h", "LIB/libswiftstomp.a", "LIB/libswiftstomp.so", "LIB/pkgconfig/swiftstomp.pc",
+        *pages_of("man3-stomp"),
         *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c" / "stomp").glob("*.[ch]"))],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [

@@ -14,11 +14,11 @@ from Support.servers import need
 from .tool import ROOT, TARGET
 
 MANUAL = ROOT / "docs" / "manual"
-FOLDERS = ("man3", "man3-tls")
+FOLDERS = ("man3", "man3-tls", "man3-stomp")
 PAGES = {path.stem: path for folder in FOLDERS for path in (MANUAL / folder).glob("*.3")}
 WRITTEN = {name: path for name, path in PAGES.items() if not path.read_text().startswith(".so ")}
 HEADERS = {name: (ROOT / "include" / f"{name}.h").read_text()
-           for name in ("swiftmqtt", "swiftmqtt-tls", "swiftmqtt-tls-engine")}
+           for name in ("swiftmqtt", "swiftmqtt-tls", "swiftmqtt-tls-engine", "swiftstomp")}
 CODE = {name: re.sub(r"/\*.*?\*/", "", text, flags=re.S) for name, text in HEADERS.items()}
 pytestmark = pytest.mark.skipif(bool(TARGET), reason="the pages are the same for every target")
 
@@ -31,6 +31,12 @@ def shown(name: str) -> str:
     """What a reader sees, on lines that are wide enough for all that is not to be broken."""
     told = subprocess.run([need("mandoc"), "-Tutf8", "-O", "width=160", WRITTEN[name]], capture_output=True, text=True, timeout=20, check=True)
     return re.sub(r".\x08", "", told.stdout)
+
+
+def pages_of(header: str) -> list[str]:
+    """Its own, and those of its chapters."""
+    is_book = header in ("swiftmqtt", "swiftstomp")
+    return [name for name in WRITTEN if name == header or is_book and name not in HEADERS and name.startswith(f"{header}-")]
 
 
 def leads_to(name: str) -> str:
@@ -61,8 +67,8 @@ def test_nothing_to_complain_about(command: str, name: str):
 
 def test_each_function_and_type_has_a_page_that_names_it():
     for header, code in CODE.items():
-        functions = re.findall(r"^(?:SMQ_API|static inline) [^;{]*?\b(smq_\w+)\(", code, re.M)
-        types = re.findall(r"^(?:\} (smq_\w+);|typedef struct \w+ (smq_\w+);|typedef [^;]*?\(\*(smq_\w+)\)\()", code, re.M)
+        functions = re.findall(r"^(?:SMQ_API|SST_API|static inline) [^;{]*?\b((?:smq|sst)_\w+)\(", code, re.M)
+        types = re.findall(r"^(?:\} (\w+);|typedef struct \w+ (\w+);|typedef [^;]*?\(\*(\w+)\)\()", code, re.M)
         names = [*functions, *("".join(found) for found in types)]
         assert names
         for name in names:
@@ -82,7 +88,7 @@ def test_each_page_that_leads_elsewhere_leads_to_one_that_is_there():
 
 def test_no_member_and_no_constant_is_left_out():
     for header, code in CODE.items():
-        pages = [name for name in WRITTEN if name == header or (header == "swiftmqtt" and name not in HEADERS)]
+        pages = pages_of(header)
         text = "\n".join(shown(name) for name in pages)
         bodies = re.findall(r"^(?:typedef struct \w+|enum) \{(.*?)^\}", code, re.M | re.S)
         names = {name for body in bodies for name in re.findall(r"(\w+)(?:\[\w+\])?(?: = -?\w+)?\s*[;,\n]", body)}
@@ -92,20 +98,20 @@ def test_no_member_and_no_constant_is_left_out():
 
 def prose(text: str) -> str:
     """Words alone, in lower case; references to pages are ours."""
-    text = re.sub(r" \(swiftmqtt-\w+\(3\)\)", "", text)
+    text = re.sub(r" \(swift(?:mqtt|stomp)-\w+\(3\)\)", "", text)
     return " ".join(re.findall(r"[^\s*]+", text))
 
 
 def test_no_sentence_is_left_out():
     """Of any comment, wherever it stands."""
     for header, text in HEADERS.items():
-        pages = [name for name in WRITTEN if name == header or (header == "swiftmqtt" and name not in HEADERS)]
+        pages = pages_of(header)
         told = prose("\n".join(shown(name) for name in pages))
         for comment in re.findall(r"/\*(.*?)\*/", text, re.S):
             if "---" in comment or "SPDX" in comment or 'extern "C"' in comment or comment.strip() == "SWIFTMQTT_H":
                 continue
             for paragraph in re.split(r"\n *\*? *\n", comment):
-                if re.search(r"^ *\*? {3}|^ \* +(SMQ_\w+|[a-z]\w+(, \w+)*) {2,}", paragraph, re.M) and "\n *" in paragraph:
+                if re.search(r"^ *\*? {3}|^ \* +((?:SMQ|SST)_\w+|[a-z]\w+(, \w+)*) {2,}", paragraph, re.M) and "\n *" in paragraph:
                     continue  # a list, or a piece of a program
                 assert prose(re.sub(r"^\s*\* ?", "", paragraph, flags=re.M)) in told, paragraph
 
@@ -114,7 +120,7 @@ def test_programs_stand_as_they_are_in_the_header():
     """Every piece of a program, in its own lines."""
     tried = 0
     for header, text in HEADERS.items():
-        pages = [name for name in WRITTEN if name == header or (header == "swiftmqtt" and name not in HEADERS)]
+        pages = pages_of(header)
         told = textwrap.dedent("\n".join(shown(name) for name in pages))
         lines = {line.strip() for line in told.splitlines()}
         for line in re.findall(r"^ *\* {5,}(\S.*[;{}])$", text, re.M):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 CHAPTER = re.compile(r"/\* -{9,}\n \* (\d+)  (.*)((?:\n \*(?! -).*)*)\n \* -{9,} \*/\n")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 KINDS = {
-    "function": re.compile(r"SMQ_API [^;]*?\b(?P<name>smq_\w+)\("),
-    "inline": re.compile(r"static inline [^;]*?\b(?P<name>smq_\w+)\("),
+    "function": re.compile(r"(?:SMQ|SST)_API [^;]*?\b(?P<name>(?:smq|sst)_\w+)\("),
+    "inline": re.compile(r"static inline [^;]*?\b(?P<name>(?:smq|sst)_\w+)\("),
     "struct": re.compile(r"(?:typedef )?struct (?P<name>\w+) \{.*\}", re.S),
     "enum": re.compile(r"(?P<name>)enum \{.*\}", re.S),
     "callback": re.compile(r"typedef [^;]*?\(\*(?P<name>\w+)\)\("),
