@@ -162,14 +162,21 @@ final class InspectView {
 
   /// What is shown, the oldest first, and each CONNECT before it: without that nobody knows how to read the others.
   private var saved: [PacketList.Entry] {
-    let clients = Set(shown.map { $0.seen.client })
-    let last = shown.first?.number ?? -1
-    let numbers = Set(shown.map { $0.number })
-    return list.connects.values.filter { clients.contains($0.seen.client) }.sorted { $0.number < $1.number }
-      + list.all.filter {
-        numbers.contains($0.number)
-          || $0.number < last && $0.packet.connect != nil && clients.contains($0.seen.client)
+    // No sets: TopicTree says why.
+    var clients: [Int] = []
+    for entry in shown where !clients.contains(entry.seen.client) { clients.append(entry.seen.client) }
+    let newest = shown.first?.number ?? -1
+    // The oldest of those that are to come is the last.
+    var numbers = shown.map { $0.number }
+    let packets = list.all.filter { entry in
+      if entry.number == numbers.last {
+        numbers.removeLast()
+        return true
       }
+      return entry.number < newest && entry.packet.connect != nil && clients.contains(entry.seen.client)
+    }
+    return list.connects.filter { clients.contains($0.seen.client) }.sorted { $0.number < $1.number }
+      + packets
   }
 
   /// Writes it to a capture, in the current directory.

@@ -16,7 +16,7 @@ struct PacketList {
   private var count = 0
   private var bytes = 0
   /// Of each client, the last CONNECT that is not among the packets any more: it says which version of MQTT they are of.
-  private(set) var connects: [Int: Entry] = [:]
+  private(set) var connects: [Entry] = []
   /// Those that gave way, and are still in the array.
   private var gone = 0
 
@@ -51,7 +51,10 @@ struct PacketList {
   }
 
   private mutating func keepConnect(_ entry: Entry) {
-    if entry.packet.connect != nil { connects[entry.seen.client] = entry }
+    guard entry.packet.connect != nil else { return }
+    // No dictionary: TopicTree says why.
+    connects.removeAll { $0.seen.client == entry.seen.client }
+    connects.append(entry)
   }
 
   mutating func clear() {
