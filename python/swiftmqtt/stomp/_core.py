@@ -419,6 +419,7 @@ class Core:
         cookie, status, what = event.cookie, event.status, event.completed
         if what == Completes.SEND:
             self._unfinished -= self._unfinished > 0
+            self._on_ended()
         failed = error(status) if status else None
         if cookie >= OWN_COOKIES:
             finish = self._waiters.pop(cookie, None)
@@ -566,6 +567,9 @@ class Core:
 
     def _on_event_taken(self, event: Event) -> None:
         """An event is in _events."""
+
+    def _on_ended(self) -> None:
+        """A message has ended: there may be room."""
 
     def _on_room(self) -> None:
         """There is room again."""

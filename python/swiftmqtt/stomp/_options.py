@@ -14,7 +14,7 @@ from ..tls_context import AnyTLS, chosen
 from . import _abi
 from ._headers import HeadersIn, packed
 from ._library import LIBRARY
-from .constants import OptionFlag, Status
+from .constants import OptionFlag, Status, Version
 from .errors import ArgumentError, error
 
 # Where this package's default is another than the library's: a process that runs Python has more memory than a board.
@@ -135,6 +135,10 @@ def build(url: str | None, flags: int, given: dict[str, Any], tls: AnyTLS) -> tu
     struct.flags = flags
     for name in NUMBERS:
         setattr(struct, name, _number(name, given.get(name) or DEFAULTS.get(name, 0)))
+    for name in ("oldest", "newest"):
+        value = getattr(struct, name)
+        if value and value not in Version._value2member_map_:
+            raise ArgumentError(Status.OPTION, f"the option {name}={value} is out of its range: it is a swiftmqtt.stomp.Version")
     struct.put("headers", packed("the option headers", given.get("headers")))
     settings = _below(struct, url, given, tls)
     check(struct, url)

@@ -487,7 +487,12 @@ class Client(Core):
             self._timer = loop.call_later(timeout_ms / 1000, self._ready)
 
     def _on_room(self) -> None:
-        _wake_all(self._room)
+        # The library says so, too, when it is bytes that are missing, and not frames: without a pause this would spin.
+        if self._room and self._loop:
+            self._loop.call_later(STALLED_S, _wake_one, self._room)
+
+    def _on_ended(self) -> None:
+        _wake_one(self._room)
 
     def _on_event_taken(self, event: Event) -> None:
         _wake_one(self._takers)
@@ -576,21 +581,34 @@ class Client(Core):
         return future
 
     async def _with_room(self, begin: Callable[[], T]) -> T:
-        """Returns the result of begin(), once there is room for it."""
-        loop = self._attach()
+        """Returns the result of begin(), once there is room for it; tasks get room in the order in which they came."""
+        loop, is_first = self._attach(), True
         while True:
-            try:
-                return begin()
-            except NoRoomError as full:
-                if full.status != Status.FULL:
-                    raise
+            if not is_first or not self._room:
+                try:
+                    result = begin()
+                    _wake_one(self._room)  # there may be room for the next one, too
+                    return result
+                except NoRoomError as full:
+                    if full.status != Status.FULL:
+                        _wake_one(self._room)
+                        raise
             waiter: asyncio.Future[None] = loop.create_future()
-            self._room.append(waiter)
+            if is_first:
+                self._room.append(waiter)
+            else:
+                self._room.appendleft(waiter)
+            is_first = False
             self._on_called()
             try:
                 await waiter
+            except asyncio.CancelledError:
+                if waiter.done() and not waiter.cancelled():
+                    _wake_one(self._room)  # it was told for another one
+                raise
             finally:
-                self._room.remove(waiter)
+                with contextlib.suppress(ValueError):
+                    self._room.remove(waiter)
             self._open()
 
     async def _complete(self, begin: Callable[[int], object], *, ends_with_connection: bool = False) -> None:
@@ -621,6 +639,7 @@ class Client(Core):
 
 
 HELD_BACK_S = 0.5
+STALLED_S = 0.02
 
 
 def _into(future: asyncio.Future[None]) -> Finish:
