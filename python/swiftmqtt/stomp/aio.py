@@ -489,10 +489,10 @@ class Client(Core):
     def _on_room(self) -> None:
         # The library says so, too, when it is bytes that are missing, and not frames: without a pause this would spin.
         if self._room and self._loop:
-            self._loop.call_later(STALLED_S, _wake_one, self._room)
+            self._loop.call_later(STALLED_S, self._wake_room)
 
     def _on_ended(self) -> None:
-        _wake_one(self._room)
+        self._wake_room()
 
     def _on_event_taken(self, event: Event) -> None:
         _wake_one(self._takers)
@@ -582,34 +582,35 @@ class Client(Core):
 
     async def _with_room(self, begin: Callable[[], T]) -> T:
         """Returns the result of begin(), once there is room for it; tasks get room in the order in which they came."""
-        loop, is_first = self._attach(), True
-        while True:
-            if not is_first or not self._room:
+        loop = self._attach()
+        if not self._room:
+            try:
+                return begin()
+            except NoRoomError as full:
+                if full.status != Status.FULL:
+                    raise
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._room.append(waiter)
+        self._on_called()
+        try:
+            while True:
+                await waiter
+                self._open()
                 try:
-                    result = begin()
-                    _wake_one(self._room)  # there may be room for the next one, too
-                    return result
+                    return begin()
                 except NoRoomError as full:
                     if full.status != Status.FULL:
-                        _wake_one(self._room)
                         raise
-            waiter: asyncio.Future[None] = loop.create_future()
-            if is_first:
-                self._room.append(waiter)
-            else:
-                self._room.appendleft(waiter)
-            is_first = False
-            self._on_called()
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                if waiter.done() and not waiter.cancelled():
-                    _wake_one(self._room)  # it was told for another one
-                raise
-            finally:
-                with contextlib.suppress(ValueError):
-                    self._room.remove(waiter)
-            self._open()
+                    woken, waiter = waiter, loop.create_future()
+                    self._room[self._room.index(woken)] = waiter
+        finally:
+            self._room.remove(waiter)
+            self._wake_room()  # there may be room for the next one, too
+
+    def _wake_room(self) -> None:
+        """Wakes the first of those who wait for room; it wakes the next."""
+        if self._room and not self._room[0].done():
+            self._room[0].set_result(None)
 
     async def _complete(self, begin: Callable[[int], object], *, ends_with_connection: bool = False) -> None:
         """Begins something with a cookie, and waits until that is completed. Raises if it failed."""
