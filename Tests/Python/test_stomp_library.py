@@ -15,6 +15,7 @@ import pytest
 from swiftmqtt import stomp
 from swiftmqtt.stomp import _abi, _option_texts, _options, aio, constants
 
+from . import pythons
 from .conftest import LIBRARY, PACKAGE, ROOT
 
 HEADER = (ROOT / "include/swiftstomp.h").read_text()
@@ -185,3 +186,11 @@ def test_the_library_checks_this_range(name):
     for wrong in (high + 1, *([low - 1] if low > 1 else [])):
         with pytest.raises(stomp.ArgumentError, match=rf"{name}={wrong} is out of its range"):
             build(name, wrong)
+
+
+@pytest.mark.parametrize("version", pythons.found())
+def test_each_version_of_python(version, coilmq, level, environment):
+    core = Path(__file__).with_name("stomp_core.py")
+    command = [pythons.found()[version], "-W", "error", core, coilmq.url, coilmq.virtual_host, f"/queue/{level}"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"all well with {version}\n", "")
