@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -133,16 +134,52 @@ class Connection:
         self.sock.close()
 
 
+def echo(connection: Connection) -> None:
+    """A script: a server whose one client gets what it sends to what it has subscribed to. A transaction takes effect at
+    its COMMIT, and what is not acknowledged is not sent again."""
+    connection.accept()
+    subscriptions: dict[str, str] = {}
+    waiting: dict[str, list[Frame]] = {}
+    count = 0
+
+    def take(frame: Frame) -> None:
+        nonlocal count
+        number = subscriptions.get(frame.headers.get("destination", ""))
+        if frame.command == "SEND" and number is not None:
+            count += 1
+            own = ("receipt", "transaction", "destination", "content-length")
+            more = {name.replace("-", "_"): value for name, value in frame.headers.items() if name not in own}
+            more |= {"destination": frame.headers["destination"], "content_length": len(frame.body)}
+            connection.write("MESSAGE", frame.body, subscription=number, message_id=f"m{count}", ack=f"a{count}", **more)
+
+    while True:
+        frame = connection.read()
+        if frame.command == "SUBSCRIBE":
+            subscriptions[frame.headers["destination"]] = frame.headers["id"]
+        elif frame.command == "BEGIN":
+            waiting[frame.headers["transaction"]] = []
+        elif frame.command in ("COMMIT", "ABORT"):
+            frames = waiting.pop(frame.headers["transaction"])
+            for each in frames if frame.command == "COMMIT" else ():
+                take(each)
+        elif "transaction" in frame.headers:
+            waiting[frame.headers["transaction"]].append(frame)
+        else:
+            take(frame)
+        if "receipt" in frame.headers:
+            connection.receipt(frame)
+
+
 class Scripted:
     """A server in a thread: the first connection gets the first script, and so on."""
 
-    def __init__(self, *scripts: Callable[[Connection], object]):
-        self.scripts = scripts
+    def __init__(self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None):
+        self.scripts, self.tls = scripts, tls
         self.heard: list[Frame] = []
         self.failed: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.url = f"stomp://127.0.0.1:{self.port}"
+        self.url = f"stomp{'s' if tls else ''}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -153,6 +190,11 @@ class Scripted:
             except OSError:
                 return
             sock.settimeout(PATIENCE)
+            if self.tls:
+                try:
+                    sock = self.tls.wrap_socket(sock, server_side=True)
+                except OSError:
+                    continue  # the client does not trust it
             with sock:
                 try:
                     script(Connection(sock, self.heard))

@@ -7,16 +7,17 @@ import os
 import select
 import signal
 import socket
+import ssl
 import threading
 import time
 import uuid
 
 import pytest
 
-from swiftmqtt import stomp
+from swiftmqtt import TLSCause, stomp
 from swiftmqtt.stomp import Client, Completes, Part, State, Status
 
-from .conftest import descriptors
+from .conftest import TLS_LIBRARY, descriptors
 from .stomp_servers import Connection, Scripted
 from Support.servers import free_port
 from Support.waiting import PATIENCE
@@ -529,6 +530,39 @@ def test_transactions_are_lost_with_the_connection():
         client.close()
 
 
+# ---- TLS
+
+
+def test_tls(certificates):
+    if not TLS_LIBRARY.exists():
+        pytest.skip("libswiftmqtt-tls was not built here")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.good.chain, certificates.good.key)
+    context.set_alpn_protocols(["stomp"])
+    spoken = []
+
+    def script(connection: Connection) -> None:
+        spoken.append(connection.sock.selected_alpn_protocol())
+        connection.accept()
+        connection.serve()
+
+    trusting = stomp.TLS(ca_file=certificates.ca_file)
+    with Scripted(lambda connection: None, script, tls=context) as server:
+        client = Client(server.url, reconnect=False, tls_name="localhost")
+        with pytest.raises(stomp.TLSError) as caught:
+            client.connect()
+        assert caught.value.failure.tls_cause == TLSCause.UNKNOWN_CA and client.failure.tls_cause == TLSCause.UNKNOWN_CA
+        assert "no trusted CA has signed the server's certificate" in str(caught.value)
+        client.close()
+        with Client(server.url, tls=trusting, tls_name="localhost", alpn="stomp") as client:
+            client.send("/q", "x", receipt=True, wait=True)
+    assert spoken == ["stomp"]
+    with pytest.raises(stomp.ArgumentError):
+        Client("stomp://127.0.0.1", tls=True)
+    with pytest.raises(stomp.ArgumentError):
+        Client("stomps://127.0.0.1", tls=ssl.create_default_context())
+
+
 # ---- What is not sent
 
 
@@ -634,6 +668,17 @@ def test_a_signal_interrupts_a_call(client):
         timer.join()
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_child_leaves_the_connection_to_its_parent(client, queue):
+    child = os.fork()
+    if not child:
+        try:
+            client._finalizer()
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    client.send(queue, "still here", receipt=True, wait=True)
 
 
 def test_a_forgotten_client_gives_its_descriptors_back(coilmq):

@@ -307,7 +307,7 @@ class Core:
         """sst_send(). Raises NoRoomError if there is no room."""
         status = QUICK.sst_send(self._open(), ctypes.byref(frame))
         if status:
-            raise error(status, "AGAIN needs a receipt, and is not in a transaction" if _wrong_again(frame, status) else "")
+            raise error(status, "again needs receipt=True, and is not for a transaction" if _wrong_again(frame, status) else "")
         if not frame.flags & SendFlag.QUIET:
             self._unfinished += 1
         self._on_called()
