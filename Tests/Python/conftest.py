@@ -20,6 +20,8 @@ os.environ.setdefault("SWIFTMQTT_LIBRARY", str(LIBRARY))
 sys.path.insert(0, str(PACKAGE))
 
 from . import pythons  # noqa: E402
+from .stomp_servers import REQUIREMENTS as STOMP_REQUIREMENTS  # noqa: E402
+from .stomp_servers import CoilMQ  # noqa: E402
 from Support.servers import Mosquitto  # noqa: E402
 
 
@@ -60,6 +62,22 @@ def with_requirements() -> Path:
         return pythons.with_requirements()
     except pythons.Unavailable as why:
         pytest.skip(f"requirements.txt cannot be installed here: {why}")
+
+
+@pytest.fixture(scope="session")
+def with_stomp_requirements() -> Path:
+    """A Python that has what is in requirements-stomp.txt."""
+    try:
+        return pythons.with_requirements(STOMP_REQUIREMENTS, "stomp")
+    except pythons.Unavailable as why:
+        pytest.skip(f"requirements-stomp.txt cannot be installed here: {why}")
+
+
+@pytest.fixture(scope="session")
+def coilmq(with_stomp_requirements: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CoilMQ]:
+    """A CoilMQ for all tests that do not stop it: each keeps to queues of its own."""
+    with CoilMQ(tmp_path_factory.mktemp("coilmq"), with_stomp_requirements) as server:
+        yield server
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

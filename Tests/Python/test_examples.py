@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import swiftmqtt
 
 from .conftest import PACKAGE, TLS_LIBRARY
+from .stomp_servers import Scripted, echo
 
 EXAMPLES = PACKAGE / "examples"
 README = (PACKAGE / "README.md").read_text()
@@ -119,9 +121,10 @@ def test_what_the_readme_shows(number, code, environment, start_mosquitto, tmp_p
             "/etc/greenhouse/client.key": made.client.key,
         }.items():
             code = code.replace(written, str(meant))
-    script.write_text(code)
-    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=30)
-    assert (done.returncode, done.stderr) == (0, "")
+    with Scripted(echo) if "stomp://" in code else contextlib.nullcontext() as stomp:
+        script.write_text(code.replace("stomp://guest:guest@127.0.0.1", stomp.url) if stomp else code)
+        done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=30)
+        assert (done.returncode, done.stderr) == (0, "")
     shown = re.findall(r"# prints: (.*)", code)
     assert shown and done.stdout.splitlines() == shown
 

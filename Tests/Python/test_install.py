@@ -14,7 +14,8 @@ from .test_wheels import packed
 
 def bare(**more: str) -> dict[str, str]:
     """The environment of who has not built anything."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("SWIFTMQTT_LIBRARY", "PYTHONPATH")}
+    left = ("SWIFTMQTT_LIBRARY", "SWIFTSTOMP_LIBRARY", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in left}
     return {**kept, "PATH": "/nowhere", **more}
 
 
@@ -28,6 +29,9 @@ def test_it_works_where_there_is_nothing_but_python(with_pip, server, level, tmp
     done = subprocess.run([python, "-c", code], env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=30)
     module, library = done.stdout.split()
     assert Path(library) == Path(module).with_name("libswiftmqtt.so.1") and str(tmp_path) in module
+    code = "import swiftmqtt.stomp, swiftmqtt.stomp._library as l; print(l.LIBRARY._name)"
+    done = subprocess.run([python, "-c", code], env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert done.stdout.strip() == str(Path(module).with_name("libswiftstomp.so.1")), done.stderr
     if TLS_LIBRARY.exists():
         code = "import swiftmqtt, swiftmqtt._tls_library as l; print(swiftmqtt.TLS()); print(l.load()._name)"
         done = subprocess.run([python, "-c", code], env=bare(), cwd=tmp_path, capture_output=True, text=True, timeout=30)

@@ -16,9 +16,13 @@ from .conftest import PACKAGE, ROOT
 
 TARGET = os.environ.get("SMQ_TARGET") or "native"
 BUILD = ROOT / os.environ.get("SMQ_BUILD_DIR", "build/native")
-LIBRARIES = [name for name in ("libswiftmqtt.so.1", "libswiftmqtt-tls.so.1") if (BUILD / name).exists()]
 # What each needs besides libc.
-NEEDS = {"libswiftmqtt.so.1": set(), "libswiftmqtt-tls.so.1": {"libssl.so.3", "libcrypto.so.3"}}
+NEEDS = {
+    "libswiftmqtt.so.1": set(),
+    "libswiftmqtt-tls.so.1": {"libssl.so.3", "libcrypto.so.3"},
+    "libswiftstomp.so.1": set(),
+}
+LIBRARIES = [name for name in NEEDS if (BUILD / name).exists()]
 
 
 def packed(tree: Path, output: Path, target: str, **more: str) -> Path:

@@ -90,7 +90,12 @@ def check(library: ctypes.CDLL, path: str) -> None:
 
 def told_layouts(library: Any) -> list[Layout]:
     """How the library lays out the structs of the header, in its order: the result of smq_abi_layout()."""
-    numbers, at, found = library.smq_abi_layout(), 0, []
+    return layouts(library.smq_abi_layout())
+
+
+def layouts(numbers: Any) -> list[Layout]:
+    """What these numbers of a library say."""
+    at, found = 0, []
     while numbers[at]:
         size, end = numbers[at], at + 2 + 2 * numbers[at + 1]
         found.append((size, list(zip(numbers[at + 2 : end : 2], numbers[at + 3 : end : 2]))))
@@ -101,8 +106,12 @@ def told_layouts(library: Any) -> list[Layout]:
 def differences(library: Any) -> Iterator[str]:
     """How the library's structs and fields differ from those of this package. A newer library may have more
     structs, more fields in place of reserved ones, and more at the end of a struct that has a size field."""
-    told = dict(zip(_abi.ORDER, told_layouts(library)))
-    for name, struct in _abi.STRUCTS.items():
+    return compared(_abi.STRUCTS, dict(zip(_abi.ORDER, told_layouts(library))))
+
+
+def compared(structs: dict[str, Any], told: dict[str, Layout]) -> Iterator[str]:
+    """How what is told differs from these structs."""
+    for name, struct in structs.items():
         if name not in told:
             yield f"it has no {name}"
             continue

@@ -111,10 +111,13 @@ OPTIONS = {name: row for group in GROUPS.values() for name, row in group.items()
 INTRODUCTION = "Options, with type, range and default. A number of 0 means what it does in swiftmqtt.h."
 
 
-def text(indent: str = "    ") -> str:
+Groups = dict[str, dict[str, "tuple[str, str, str, str]"]]
+
+
+def text(indent: str = "    ", groups: Groups = GROUPS, introduction: str = INTRODUCTION) -> str:
     """All of them, as help() shows them."""
-    lines = ["", f"{indent}{INTRODUCTION}"]
-    for group, options in GROUPS.items():
+    lines = ["", f"{indent}{introduction}"]
+    for group, options in groups.items():
         lines += ["", f"{indent}{group}"]
         for name, (kind, extent, default, meaning) in options.items():
             head = ", ".join(part for part in (kind, extent, default and f"default: {default}") if part)
@@ -126,11 +129,11 @@ def text(indent: str = "    ") -> str:
 class _Documented:
     """A docstring with the options behind it, which are put together when somebody asks for it."""
 
-    def __init__(self, told: str):
-        self._told = told
+    def __init__(self, told: str, groups: Groups, introduction: str):
+        self._told, self._groups, self._introduction = told, groups, introduction
 
     def __get__(self, instance: object, owner: type | None = None) -> str:
-        return self._told.rstrip() + "\n" + text()
+        return self._told.rstrip() + "\n" + text(groups=self._groups, introduction=self._introduction)
 
 
 Class = TypeVar("Class", bound=type)
@@ -138,7 +141,12 @@ Class = TypeVar("Class", bound=type)
 
 def documented(cls: Class) -> Class:
     """Lets help() list the options of a class that takes them. Without docstrings (-OO) there are none."""
+    return documented_with(cls, GROUPS, INTRODUCTION)
+
+
+def documented_with(cls: Class, groups: Groups, introduction: str) -> Class:
+    """The same, for these options."""
     if cls.__doc__ is not None:
-        told: Any = _Documented(cls.__doc__)
+        told: Any = _Documented(cls.__doc__, groups, introduction)
         cls.__doc__ = told
     return cls
