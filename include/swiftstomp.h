@@ -17,6 +17,8 @@
  *     9  Running a client: the simple loop
  *    10  Running a client: inside a loop of your own
  *    11  Running a client: the bare engine
+ *    12  Other threads
+ *    13  Numbers, and the log
  *
  * CONVENTIONS
  *
@@ -28,7 +30,8 @@
  * getaddrinfo() runs in a thread of its own, at most one per client, which ends when libc has its answer, and
  * allocates there. A numeric address needs no thread and no allocation.)
  *
- * Threads. A client has no lock: only its owner, one thread at a time, may call its functions. Different
+ * Threads. A client has no lock. Only its owner, one thread at a time, may call its functions; other threads
+ * may call sst_submit() meanwhile. Chapter 12 also has a thread of the library that runs a client. Different
  * clients are independent. The library has no global state, installs no signal handler and changes no
  * setting of the process.
  *
@@ -136,6 +139,7 @@ enum {
     /* There is no room now. The call changed nothing. */
     SST_ERR_FULL = -201,          /* take events, let the client send, try again: SST_EVENT_ROOM */
     SST_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
+    SST_ERR_NO_THREAD = -204,     /* the system cannot create the thread: see sst_runner.os_error */
 
     /* The server. */
     SST_ERR_MALFORMED = -301,         /* it sent what is no frame, or none that is allowed here: see rule */
@@ -147,6 +151,8 @@ enum {
     SST_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a frame whose headers do not fit into receive_bytes, or, with
                                          the event of a message, a body that does not, and had no
                                          content-length: the body was dropped */
+    SST_ERR_SERVER_LIMIT = -308,      /* the version that the server has chosen does not have what was queued
+                                         before: escapes, an ack mode */
     SST_ERR_DROPPED = -311,           /* the connection to which the frame belonged ended before it was sent */
 
     /* The network. */
@@ -461,16 +467,20 @@ typedef struct sst_options {
     const struct smq_tls_engine *tls; /* NULL: no TLS. The engine of libswiftmqtt-tls, or one of the program's */
     const void *tls_settings;         /* for the engine, which has to outlive the client */
     sst_bytes tls_name;               /* whom the server's certificate has to be for; empty: host */
-    sst_bytes alpn;                   /* of RFC 7301, as on the wire: each with a byte of length before it */
-    sst_bytes proxy;                  /* socks5://[user[:password]@]host[:port] or http://…; empty: none */
-    sst_bytes websocket_path;         /* path and query, if the URL has none; empty: "/ws", which is RabbitMQ's */
-    sst_bytes websocket_headers;      /* more headers of the request: whole lines, each with its CR LF */
-    sst_bytes websocket_protocol;     /* the sub-protocols that are offered; empty: those of the versions, such as
+    sst_bytes alpn;               /* one name of an application protocol (RFC 7301), at most 255 bytes; empty: none */
+    sst_bytes proxy;              /* socks5://[user[:password]@]host[:port] or http://…; empty: none */
+    sst_bytes websocket_path;     /* path and query, if the URL has none; empty: "/ws", which is RabbitMQ's */
+    sst_bytes websocket_headers;  /* more headers of the request: whole lines, each with its CR LF */
+    sst_bytes websocket_protocol; /* the sub-protocols that are offered; empty: those of the versions, such as
                                          "v12.stomp, v11.stomp, v10.stomp" */
-    uint32_t websocket_bytes;         /* the largest WebSocket frame that is sent: 256 to 65,536; 0: 4,096 */
+    uint32_t websocket_bytes;     /* the largest WebSocket frame that is sent: 256 to 65,536; 0: 4,096 */
     uint32_t websocket_request_bytes; /* room for sst_websocket_request(): 0 to 16,384 */
     sst_bytes bind_device;            /* the network interface, such as "eth0"; empty: any */
     sst_bytes bind_address;           /* the numeric address to connect from; empty: any */
+    uint32_t submit_frames; /* frames of sst_submit() that wait to be moved into the outbox: 0 (then it returns
+                               SST_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two */
+    uint32_t submit_bytes;  /* the room for destination, content type, headers and body of each: 16 to
+                               1,048,576; 0: 256 */
 } sst_options;
 
 /* A sst_options with its size set and everything else zero. */
@@ -478,9 +488,7 @@ typedef struct sst_options {
     {                                                                                                                  \
         sizeof(sst_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 },           \
-            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, {                      \
-            NULL, 0                                                                                                    \
-        }                                                                                                              \
+            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0      \
     }
 
 /*
@@ -1205,6 +1213,230 @@ SST_API int32_t sst_engine_next_timeout_ms(sst_client *client, uint32_t now_ms);
  * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT or SST_ERR_STATE.
  */
 SST_API int32_t sst_engine_timed_out(sst_client *client, uint32_t now_ms);
+
+/* ---------------------------------------------------------------------------------------------
+ * 12  Other threads
+ *
+ * A client belongs to one thread, its owner. All other threads may only call sst_submit(). The owner may be one
+ * of the program's own threads, or one that sst_runner_start() creates.
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Sends a message from any thread while another one owns the client: copies it into a queue of
+ * sst_options.submit_frames. From there the owner moves it into the outbox, in its next sst_wait() or
+ * sst_service(), as sst_send() would. The messages of one thread are sent in its order, those of several threads
+ * in the order in which the calls ended.
+ *
+ * The call takes no lock and never waits, so it is fit for a SCHED_FIFO thread, for a signal handler, and for the
+ * owner. It makes at most one system call, which wakes up the owner if nothing else is waiting to be moved. While
+ * the outbox has no room messages wait here, and in the end the answer is SST_ERR_FULL; no event reports that there
+ * is room again. sst_disconnect() waits for a message that was submitted before it like for one in the outbox; a
+ * later one waits for the next connection. With SST_OPTION_OWN_TRANSPORT it wakes up nobody.
+ *
+ * What only the owner can find out ends the message with SST_EVENT_COMPLETED and its cookie:
+ * SST_ERR_SERVER_LIMIT if the version that the server has chosen does not have what is in it.
+ *
+ * The client must live until the call returns: end the threads that submit, or keep them from submitting, before
+ * sst_client_close().
+ *
+ * client   the client
+ * frame    the message, in no transaction; copied, and may be released afterwards
+ *
+ * Returns SST_OK, or, with nothing changed, what sst_send() does but SST_ERR_STATE, and
+ *   SST_ERR_TOO_LARGE       the parts are together larger than submit_bytes, or the frame is larger than the outbox
+ *   SST_ERR_NOT_SUPPORTED   submit_frames is 0
+ *   SST_ERR_FULL            submit_frames are waiting
+ */
+SST_API int32_t sst_submit(sst_client *client, const sst_frame *frame);
+
+/* A function that gets events: of sst_runner_options. */
+typedef void (*sst_handler)(void *user, sst_client *client, const sst_event *event);
+
+/*
+ * A thread that owns a client, in the program's memory: aligned to SST_MEMORY_ALIGNMENT, and all zero before the
+ * first sst_runner_start(). It must not be moved or copied while it runs.
+ */
+typedef struct sst_runner {
+    int32_t os_error; /* why sst_runner_start() returned SST_ERR_NO_THREAD: an errno */
+    uint32_t reserved;
+    uint64_t reserved2[11];
+} sst_runner;
+
+/* A sst_runner that does not run. */
+#define SST_RUNNER_INIT                                                                                                \
+    {                                                                                                                  \
+        0, 0, { 0 }                                                                                                    \
+    }
+
+/* How a runner runs a client. */
+typedef struct sst_runner_options {
+    uint32_t size;        /* sizeof(sst_runner_options) */
+    int32_t priority;     /* 1 to 99: SCHED_FIFO with this priority, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0:
+                             scheduled like the thread that starts it */
+    uint32_t stack_bytes; /* 131,072 to 268,435,456; 0: libc's default. The library needs less than 32,768 of it,
+                             the rest is for on_event */
+    uint32_t reserved;    /* 0 */
+    sst_bytes name;       /* shown by ps and gdb: at most 15 bytes, none of them zero; empty: sst-runner */
+    sst_handler on_event; /* gets each event, in the runner's thread, which owns the client. It may call anything on
+                             the client, as after sst_next_event(), except sst_client_close(). NULL: events are
+                             discarded */
+    void *user;           /* for on_event */
+} sst_runner_options;
+
+/* A sst_runner_options with its size set. */
+#define SST_RUNNER_OPTIONS_INIT                                                                                        \
+    { sizeof(sst_runner_options), 0, 0, 0, { NULL, 0 }, NULL, NULL }
+
+/*
+ * Starts a thread that owns the client until sst_runner_stop(). It connects the client unless it is connected or
+ * connecting, runs it, and passes its events to on_event, beginning with those that wait already. Meanwhile other
+ * threads may only call sst_submit() and sst_runner_stop(); so subscribe before, or in on_event. All signals are
+ * blocked in the thread.
+ *
+ * runner    a runner that does not run
+ * client    a client that no other runner has; the calling thread is its owner
+ * options   copied, and may be released afterwards
+ *
+ * Returns SST_OK, or, with nothing changed but os_error,
+ *   SST_ERR_NULL            runner, client or options is NULL, or name has a size and no data
+ *   SST_ERR_CLIENT          not a client
+ *   SST_ERR_STRUCT_SIZE     options->size is wrong, or unknown or reserved fields are set
+ *   SST_ERR_OPTION          priority, stack_bytes or name is out of range
+ *   SST_ERR_STATE           the runner runs; SST_OPTION_OWN_TRANSPORT
+ *   SST_ERR_NO_DESCRIPTOR   the process or the system has none left with which to wake up the thread
+ *   SST_ERR_NO_THREAD       os_error is EAGAIN: there are too many threads; EPERM: the process may not have this
+ *                           priority; EINVAL: the stack is too small for this system
+ */
+SST_API int32_t sst_runner_start(sst_runner *runner, sst_client *client, const sst_runner_options *options);
+
+/*
+ * Makes the runner disconnect with sst_disconnect(), and waits until its thread has ended: not longer than drain_ms
+ * and the seven seconds that a graceful disconnect may take, plus the time of on_event. The last event that on_event
+ * gets is SST_EVENT_DISCONNECTED, if there was a connection or an attempt. Afterwards the calling thread owns the
+ * client, and sst_runner_start() may be called again. This and sst_wait() are the only calls that wait.
+ *
+ * runner     the runner; if it does not run, nothing is done
+ * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for frames that wait to be sent or confirmed
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_OPTION if drain_ms is above its range, or SST_ERR_STATE from on_event, which
+ * cannot wait for its own thread, and while another thread starts or stops the runner.
+ */
+SST_API int32_t sst_runner_stop(sst_runner *runner, uint32_t drain_ms);
+
+/* ---------------------------------------------------------------------------------------------
+ * 13  Numbers, and the log
+ * ------------------------------------------------------------------------------------------- */
+
+/* What a client has done, since it was made, and what it has to do. */
+typedef struct sst_stats {
+    uint32_t size;        /* in: sizeof(sst_stats) */
+    uint32_t connections; /* CONNECTED */
+    uint64_t frames_sent; /* handed to the kernel completely, or to the program with its own transport */
+    uint64_t frames_received;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t send_calls; /* how often something was handed over: batching saved frames_sent - send_calls */
+    uint64_t receive_calls;
+    uint64_t messages_sent;     /* sst_send() and sst_submit() that were completed with SST_OK */
+    uint64_t messages_failed;   /* and with anything else */
+    uint64_t messages_received; /* each counted once however many parts it had */
+    uint64_t messages_oversize; /* whose body was dropped for lack of room */
+    uint32_t outbox_bytes;      /* in use now */
+    uint32_t outbox_bytes_peak; /* the highest value so far */
+    uint32_t outbox_frames;     /* that have not ended, or whose completion was not taken */
+    uint32_t outbox_frames_peak;
+    uint32_t receipts_due;   /* that the server owes now */
+    uint32_t held;           /* messages that wait for sst_ack() or sst_nack() */
+    uint32_t submit_waiting; /* frames that are submitted and not yet in the outbox */
+    uint32_t submit_peak;    /* the highest value so far */
+    uint64_t submitted;      /* sst_submit() calls that accepted a frame */
+    uint64_t submit_full;    /* and those that returned SST_ERR_FULL */
+    uint32_t attempts;       /* attempts to connect so far; wraps */
+    /* Ends of attempts to connect and of connections, by the status of their SST_EVENT_DISCONNECTED. */
+    uint32_t ended_requested;     /* 0 */
+    uint32_t ended_refused;       /* SST_ERR_REFUSED */
+    uint32_t ended_server_closed; /* SST_ERR_SERVER_CLOSED */
+    uint32_t ended_malformed;     /* SST_ERR_MALFORMED, SST_ERR_RECEIVE_TOO_LARGE */
+    uint32_t ended_heart_beat;    /* SST_ERR_HEART_BEAT */
+    uint32_t ended_resolve;       /* SST_ERR_RESOLVE */
+    uint32_t ended_network;       /* SST_ERR_NETWORK */
+    uint32_t ended_closed;        /* SST_ERR_CLOSED */
+    uint32_t ended_timeout;       /* SST_ERR_TIMEOUT */
+    uint32_t ended_credentials;   /* SST_ERR_CREDENTIALS */
+    uint32_t ended_proxy;         /* SST_ERR_PROXY */
+    uint32_t ended_tls;           /* SST_ERR_TLS */
+    uint32_t ended_websocket;     /* SST_ERR_WEBSOCKET */
+} sst_stats;
+
+/* A sst_stats with its size set. */
+#define SST_STATS_INIT                                                                                                 \
+    {                                                                                                                  \
+        sizeof(sst_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0, 0, 0, 0                                                                                              \
+    }
+
+/*
+ * Reads the numbers of a client.
+ *
+ * client   the client
+ * stats    where to put them; stats->size must be set
+ *
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STRUCT_SIZE if stats->size is smaller than version 1's.
+ */
+SST_API int32_t sst_client_stats(const sst_client *client, sst_stats *stats);
+
+/* How much a sst_log is told; each level includes those before it. */
+enum {
+    SST_LOG_OFF = 0,
+    SST_LOG_WARNING = 1,
+    SST_LOG_INFO = 2,
+    SST_LOG_DEBUG = 3
+};
+
+/*
+ * The log entries, with the two numbers that go with each. The first number of SST_LOG_ENDED: 0 requested, 1 refused,
+ * 2 server_closed, 3 malformed, 4 headers that are too large, 5 heart-beat, 7 resolve, 8 network, 9 closed, 10
+ * timeout, 11 credentials, 12 tls, 13 proxy, 14 websocket.
+ */
+enum {
+    SST_LOG_ATTEMPT = 1,        /* info: an attempt to connect begins: its number; server as in sst_event */
+    SST_LOG_LOOK_UP = 2,        /* debug: a host name is being resolved: server */
+    SST_LOG_ADDRESSES = 3,      /* debug: the addresses are known: how many */
+    SST_LOG_ADDRESS = 4,        /* debug: an address is tried: which, counted from 0 */
+    SST_LOG_ADDRESS_FAILED = 5, /* warning: an address failed: which of those that race; errno */
+    SST_LOG_OPENED = 6,         /* debug: the network connection is open, with proxy, TLS and WebSocket */
+    SST_LOG_CONNECTED = 7,      /* info: CONNECTED: SST_STOMP_…, and nothing else */
+    SST_LOG_ENDED = 8,          /* info: an attempt or a connection ended: why, see above; SST_STAGE_… */
+    SST_LOG_WAITING = 9,        /* info: waiting until the next attempt is due: milliseconds */
+    SST_LOG_BLOCKED = 12,       /* debug: the kernel accepts no more bytes */
+    SST_LOG_UNBLOCKED = 13,     /* debug: the kernel accepts bytes again */
+    SST_LOG_HINT = 14           /* info: sst_hint_network(): 1 */
+};
+
+/*
+ * Is told what a client does. The call that does it calls this function, in its own thread; the function must not
+ * call the client. It is told no secrets: no login, passcode, destination or body.
+ *
+ * user     what sst_set_log() was given
+ * level    SST_LOG_WARNING to SST_LOG_DEBUG
+ * what     SST_LOG_ATTEMPT and so on; later versions may have more
+ * number   as described there, otherwise 0
+ * other    the second number, otherwise 0
+ */
+typedef void (*sst_log)(void *user, int32_t level, int32_t what, int32_t number, int32_t other);
+
+/*
+ * Sets or removes the log function of a client. It is for the program's log: everything that a program has to act on
+ * is an event.
+ *
+ * client   the client
+ * level    SST_LOG_OFF to SST_LOG_DEBUG
+ * log      the function, until the next call of this or sst_client_close(); NULL: none
+ * user     for log
+ *
+ * Returns SST_OK, SST_ERR_NULL if client is NULL, SST_ERR_CLIENT, or SST_ERR_OPTION if level is unknown.
+ */
+SST_API int32_t sst_set_log(sst_client *client, int32_t level, sst_log log, void *user);
 
 #ifdef __cplusplus
 }

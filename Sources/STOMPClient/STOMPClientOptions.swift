@@ -30,6 +30,8 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
   public var heldBytes: UInt32 = 0
   public var transactions: UInt32 = 0
   public var credentialBytes: UInt32 = 0
+  public var submitFrames: UInt32 = 0
+  public var submitBytes: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -69,6 +71,9 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
   public let transport: AnyTransport.Kind
   public let sockets: SocketOptions
   public var session: STOMPOptions
+  /// Frames of other threads that wait: a power of two, or 0; and the room for each.
+  public let submitFrames: Int
+  public let submitBytes: Int
 
   private static var largestBuffer: UInt32 { 268_435_456 }
   private static var longestText: Int { 65_535 }
@@ -79,7 +84,7 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     let oldestNumber = request.oldest == 0 ? min(10, newestNumber) : request.oldest
     guard let oldest = STOMPVersion(rawValue: UInt8(clamping: oldestNumber)),
       let newest = STOMPVersion(rawValue: UInt8(clamping: newestNumber))
-    else { throw .notSupported(at: 0) }
+    else { throw .option }
     guard oldest <= newest else { throw .option }
     var driver = DriverOptions(hosts: request.connection.host, servers: request.connection.servers)
     try Self.checkHosts(request, driver)
@@ -120,6 +125,10 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
       truncatingIfNeeded: numbers.value(request.heldBytes, default: 128, minimum: 16, maximum: 65_535))
     session.transactions = Int(
       truncatingIfNeeded: numbers.value(request.transactions, default: 4, maximum: 256))
+    let submitFrames = numbers.value(request.submitFrames, default: 0, maximum: 65_536)
+    let submitBytes = numbers.value(request.submitBytes, default: 256, minimum: 16, maximum: 1_048_576)
+    let submitSlots =
+      submitFrames < 2 ? submitFrames : 1 << (32 &- (submitFrames &- 1).leadingZeroBitCount)
     let asks = request.connection.askCredentials
     session.credentialBytes = Int(
       truncatingIfNeeded: numbers.value(request.credentialBytes, default: asks ? 512 : 0, maximum: 131_070))
@@ -129,7 +138,8 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     guard numbers.areValid, areCredentialsClear else { throw .option }
     // What all of them take together has to fit into a block. Divided, as the product may be beyond 32 bits.
     guard session.heldMessages <= Int(Self.largestBuffer) / session.heldBytes,
-      session.subscriptions <= Int(Self.largestBuffer) / session.subscriptionBytes
+      session.subscriptions <= Int(Self.largestBuffer) / session.subscriptionBytes,
+      submitSlots <= Self.largestBuffer / submitBytes
     else { throw .option }
     var layers = LayerOptions()
     try Self.setLayers(request, &layers, &sockets, oldest, newest)
@@ -139,6 +149,8 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     transport = request.connection.transport
     self.sockets = sockets
     self.session = session
+    self.submitFrames = Int(submitSlots)
+    self.submitBytes = Int(submitBytes)
   }
 
   private static func checkHosts(
@@ -191,10 +203,12 @@ public struct STOMPClientPlan: ~Copyable {
   let session: STOMPPlan
   let driver: DriverPlan
   let layers: LayerPlan
+  let submissions: MPSCQueue<FrameSubmission>.Plan
 
   public init(_ options: borrowing STOMPClientOptions, in plan: inout ArenaLayout) {
     driver = DriverPlan(options.driver, in: &plan)
     session = STOMPPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
+    submissions = MPSCQueue.Plan(slots: options.submitFrames, slotSize: options.submitBytes, in: &plan)
   }
 }

@@ -91,6 +91,6 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
 
   /// Disconnects when everything is sent and confirmed, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {
-    if beginDisconnect(drain: drain, at: now) { engine.session.beginDisconnect() }
+    if beginDisconnect(drain: drain, at: now) { engine.beginDisconnect() }
   }
 }

@@ -17,11 +17,13 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   }
 
   public var session: STOMPSession
+  public internal(set) var submissions: MPSCConsumer<FrameSubmission>
   /// Of what happens now.
   private var now = Instant(milliseconds: 0)
 
   init(_ options: borrowing STOMPClientOptions, plan: borrowing STOMPClientPlan, block: borrowing Arena) {
     session = STOMPSession(options.session, plan: plan.session, block: block)
+    submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
   }
 
   // MARK: Getters
@@ -31,7 +33,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   public var hasEvent: Bool { session.hasEvent }
   public var hasUndeliveredEvent: Bool { session.hasUndeliveredEvent }
   public var eventIsBorrowed: Bool { session.eventIsBorrowed }
-  public var isDrained: Bool { session.isDrained }
+  public var isDrained: Bool { session.isDrained && !submissions.hasCollected }
   public var receivedBytes: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get { session.receivedBytes }
@@ -65,6 +67,12 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   public mutating func release() { session.release(at: now) }
 
   // MARK: The end
+
+  /// Takes what was submitted before, and leaves in the queue what is submitted from now on.
+  mutating func beginDisconnect() {
+    submissions.collect()
+    session.beginDisconnect()
+  }
 
   public var canSendFinalPacket: Bool { session.canSendDisconnect }
   public mutating func sendFinalPacket() -> Bool { session.disconnect() }

@@ -1,3 +1,4 @@
+import STOMPWire
 import Storage
 
 /// Frames of the application, encoded, in the order in which they are sent: those that wait, and those that wait for
@@ -34,6 +35,7 @@ struct FrameQueue: ~Copyable {
     var isQuiet: Bool
     /// Its completion waits in the chain.
     var isWaiting = false
+    var dialect = Dialect.any
   }
 
   private var ring: ByteRing
@@ -48,15 +50,43 @@ struct FrameQueue: ~Copyable {
   private(set) var completions = 0
   /// How many are sent and wait for their receipts.
   private(set) var unconfirmed = 0
-  /// There was no room for a frame, which the application is to be told.
-  private(set) var owesRoom = false
+  /// There was no room for a frame of this size, and the application is to be told when there is; -1: none was refused.
+  private var refusedSize = -1
 
   init(bytes: consuming Region, entries: consuming Table<Entry>) {
     ring = ByteRing(region: bytes)
     self.entries = FixedRing(entries)
   }
 
+  private var delivered = Counter()
+  private var failed = Counter()
+  private var bytesPeak = 0
+  private var framesPeak = 0
+
   // MARK: Getters
+
+  /// How many are still to be sent.
+  var unsentCount: Int { entries.count &- unsent }
+
+  var counts: OutboxCounts {
+    var counts = OutboxCounts()
+    counts.delivered = delivered
+    counts.failed = failed
+    counts.bytes = usedBytes
+    counts.bytesPeak = max(bytesPeak, usedBytes)
+    counts.frames = entries.count
+    counts.framesPeak = max(framesPeak, entries.count)
+    return counts
+  }
+
+  /// From the front of the ring to its end.
+  private var usedBytes: Int {
+    guard !isEmpty else { return 0 }
+    let head = Int(entries[at: 0].offset)
+    let last = entries[at: entries.count &- 1]
+    let tail = Int(last.offset) &+ Int(last.size)
+    return tail >= head ? tail &- head : capacity &- head &+ tail
+  }
 
   var isEmpty: Bool { entries.count == 0 }
   var count: Int { entries.count }
@@ -66,19 +96,29 @@ struct FrameQueue: ~Copyable {
   var hasUnsent: Bool { unsent < entries.count }
   /// Nothing is queued, and no receipt is outstanding.
   var isDrained: Bool { !hasUnsent && unconfirmed == 0 }
-  var hasRoomEvent: Bool { owesRoom && entries.count <= entries.capacity / 2 && completions == 0 }
+  /// Half of the places have to be free, too, so that it does not come for each.
+  var hasRoomEvent: Bool {
+    refusedSize >= 0 && completions == 0 && entries.count <= entries.capacity / 2 && hasRoom(for: refusedSize)
+  }
 
-  mutating func takeRoomEvent() { owesRoom = false }
+  mutating func takeRoomEvent() { refusedSize = -1 }
 
   /// Where a frame of this size goes; `nil`: there is no room now.
   @_optimize(speed)
   mutating func room(for size: Int) -> Int? {
-    let head = isEmpty ? nil : Int(entries[at: 0].offset)
-    guard !entries.isFull, let offset = ring.room(for: size, head: head) else {
-      owesRoom = true
+    guard let offset = place(for: size) else {
+      refusedSize = size
       return nil
     }
     return offset
+  }
+
+  func hasRoom(for size: Int) -> Bool { place(for: size) != nil }
+
+  @inline(__always)
+  private func place(for size: Int) -> Int? {
+    guard !entries.isFull else { return nil }
+    return ring.room(for: size, head: isEmpty ? nil : Int(entries[at: 0].offset))
   }
 
   @_lifetime(&self)
@@ -91,9 +131,33 @@ struct FrameQueue: ~Copyable {
   mutating func append(_ entry: Entry) {
     ring.moveTail(to: Int(entry.offset) &+ Int(entry.size))
     entries.append(entry)
+    framesPeak = max(framesPeak, entries.count)
+    bytesPeak = max(bytesPeak, usedBytes)
+  }
+
+  /// A frame that can't be sent takes its place only to be told. False: there is none now.
+  mutating func appendFailed(cookie: UInt64) -> Bool {
+    guard let offset = room(for: 0) else { return false }
+    append(
+      Entry(
+        cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), size: 0, transaction: 0, kind: .send,
+        hasReceipt: false, isRepeatable: false, isQuiet: false))
+    mark(entries.slot(at: entries.count &- 1), .version)
+    skipSent()
+    return true
   }
 
   // MARK: Sending
+
+  /// The server has chosen a version: what was written for another one is not sent.
+  mutating func agreed(_ version: STOMPVersion) {
+    for index in unsent..<entries.count
+    where entries[at: index].state == .queued && !entries[at: index].dialect.fits(version) {
+      mark(entries.slot(at: index), .version)
+    }
+    skipSent()
+    removeEnded()
+  }
 
   /// The queued frames that lie one behind the other, without the first `sent` bytes.
   @_optimize(speed)
@@ -163,6 +227,7 @@ struct FrameQueue: ~Copyable {
   private mutating func mark(_ slot: Int, _ outcome: FrameOutcome) {
     entries[slot].state = .ended
     entries[slot].outcome = outcome
+    if entries[slot].kind == .send { outcome == .delivered ? delivered.add(1) : failed.add(1) }
     // Nobody waits for BEGIN: the end of its transaction is told otherwise.
     let isTold =
       entries[slot].kind != .acknowledge && entries[slot].kind != .begin

@@ -37,6 +37,8 @@ public struct STOMPSession: ~Copyable {
   var phase = Phase.disconnected
   public internal(set) var isAccepted = false
 
+  public internal(set) var counters = STOMPCounters()
+
   // What outlives a connection.
   var outbox: FrameQueue
   var subscriptions: SubscriptionSlots
@@ -62,7 +64,7 @@ public struct STOMPSession: ~Copyable {
   /// When a server that owes receipts has to have sent one.
   var receiptDeadline: Instant? = nil
   /// DISCONNECT is queued or sent.
-  var hasDisconnect = false
+  public internal(set) var hasDisconnect = false
   /// When nobody waits any longer for the receipt of the DISCONNECT that was sent.
   var leaveDeadline: Instant? = nil
 
@@ -112,6 +114,12 @@ public struct STOMPSession: ~Copyable {
 
   /// How often each side sends something, in milliseconds; 0: as it likes.
   public var agreedHeartBeat: HeartBeat { heartBeats.agreed }
+
+  public var outboxCounts: OutboxCounts { outbox.counts }
+  /// Receipts that the server owes.
+  public var receiptsDue: Int { outbox.unconfirmed &+ subscriptions.unconfirmed }
+  /// Messages that wait to be acknowledged.
+  public var heldCount: Int { held.count }
 
   /// Why the session wants the connection closed; `nil`: it does not.
   public var closeReason: STOMPCloseReason? { arrival.closeReason }

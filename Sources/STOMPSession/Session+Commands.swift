@@ -29,6 +29,29 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     self.body = body
   }
 
+  /// Whether it can be sent in this version. Returns whether its destination is the same in all of them.
+  @inline(__always)
+  func check(_ version: STOMPVersion) throws(STOMPError) -> Bool {
+    let sizes = destination.count | contentType.count | headers.count | body.count
+    guard sizes < STOMPSession.tooManyBytes else { throw .tooLarge }
+    guard destination.count > 0 else { throw .destination }
+    let isPlain = HeaderText.isPlain(destination)
+    guard isPlain || HeaderText.isValid(destination, version, isName: false) else { throw .destination }
+    guard contentType.count == 0 || HeaderText.isValid(contentType, version, isName: false),
+      headers.count == 0 || HeaderList.isValid(headers, version)
+    else { throw .header }
+    if omitsLength, ByteSearch.firstIndex(of: 0, in: body, from: 0) < body.count { throw .body }
+    return isPlain
+  }
+
+  /// How many bytes the frame has, if it can be sent in this version.
+  public func size(_ version: STOMPVersion, number: UInt32) throws(STOMPError) -> Int {
+    let isPlain = try check(version)
+    var size = FrameSize(version)
+    describe(to: &size, number: number, isPlain: isPlain)
+    return size.count
+  }
+
   @inline(__always)
   func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
     to output: inout Output, number: UInt32, isPlain: Bool
@@ -58,20 +81,13 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
 
 /// What the application wants. A call that throws has changed nothing.
 extension STOMPSession {
+  /// `wasSubmitted`: before the application asked to disconnect, if it did.
   @_optimize(speed)
-  public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
-    guard !isLeaving else { throw .leaving }
-    let sizes = frame.destination.count | frame.contentType.count | frame.headers.count | frame.body.count
-    guard sizes < Self.tooManyBytes else { throw .tooLarge }
-    guard frame.destination.count > 0 else { throw .destination }
-    let isPlain = HeaderText.isPlain(frame.destination)
-    guard isPlain || HeaderText.isValid(frame.destination, version, isName: false) else { throw .destination }
-    guard frame.contentType.count == 0 || HeaderText.isValid(frame.contentType, version, isName: false),
-      frame.headers.count == 0 || HeaderList.isValid(frame.headers, version)
-    else { throw .header }
-    if frame.omitsLength, ByteSearch.firstIndex(of: 0, in: frame.body, from: 0) < frame.body.count {
-      throw .body
-    }
+  public mutating func send(
+    _ frame: borrowing OutgoingFrame, wasSubmitted: Bool = false
+  ) throws(STOMPError) {
+    guard !isLeaving || wasSubmitted && !hasDisconnect else { throw .leaving }
+    let isPlain = try frame.check(version)
     guard frame.transaction == 0 || transactions.contains(frame.transaction) else { throw .transaction }
     let number = outbox.nextNumber
     var size = FrameSize(version)
@@ -80,17 +96,28 @@ extension STOMPSession {
     let version = version
     var writer = FrameWriter(outbox.space(at: offset, count: size.count), version)
     frame.describe(to: &writer, number: number, isPlain: isPlain)
+    let dialect = writer.dialect
     outbox.append(
       FrameQueue.Entry(
         cookie: frame.cookie, offset: UInt32(truncatingIfNeeded: offset),
         size: UInt32(truncatingIfNeeded: size.count), transaction: frame.transaction, kind: .send,
-        hasReceipt: frame.wantsReceipt, isRepeatable: frame.isRepeatable, isQuiet: frame.isQuiet))
+        hasReceipt: frame.wantsReceipt, isRepeatable: frame.isRepeatable, isQuiet: frame.isQuiet,
+        dialect: dialect))
   }
+
+  /// `send` would not find the queue full.
+  public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
+    guard let size = try? frame.size(version, number: outbox.nextNumber) else { return outbox.hasRoom(for: 0) }
+    return outbox.hasRoom(for: size)
+  }
+
+  /// A frame that can't be sent is told with `FrameOutcome.version`. False: there is no place for that now.
+  public mutating func sendNothing(cookie: UInt64) -> Bool { outbox.appendFailed(cookie: cookie) }
 
   /// The size of the largest outbox, a power of two. A frame that has a part of it, or more, fits nowhere, and is refused before
   /// a byte of it is read: the pointer of a larger one may be wrong. With less in each part, a `FrameSize` cannot overflow, on a
   /// 32-bit processor either.
-  private static var tooManyBytes: Int { 1 << 28 }
+  static var tooManyBytes: Int { 1 << 28 }
 
   private mutating func room(for size: Int) throws(STOMPError) -> Int {
     guard size <= outbox.capacity else { throw .tooLarge }
@@ -118,7 +145,8 @@ extension STOMPSession {
     let version = version
     var writer = FrameWriter(subscriptions.space(of: slot), version)
     Self.describe(to: &writer, destination, mode, headers, slot)
-    subscriptions.add(slot, mode, size: size.count, cookie: cookie)
+    let dialect = writer.dialect
+    subscriptions.add(slot, mode, dialect, size: size.count, cookie: cookie)
     return slot
   }
 

@@ -42,6 +42,8 @@ extension STOMPSession {
   /// `count` bytes were written to the front of `receiveSpace()`.
   public mutating func received(_ count: Int, at now: Instant) {
     receiver.append(count)
+    counters.bytesReceived.add(count)
+    counters.receiveCalls.add(1)
     heartBeats.heard(at: now)
     parse(at: now)
   }

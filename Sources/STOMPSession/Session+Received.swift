@@ -109,6 +109,7 @@ extension STOMPSession {
   }
 
   mutating func consume(_ size: Int) {
+    counters.framesReceived.add(1)
     receiver.removeFirst(size)
     arrival.hasHead = false
     arrival.parser = FrameParser()
@@ -130,11 +131,14 @@ extension STOMPSession {
       }
     }
     version = agreed
+    counters.connections &+= 1
     phase = .up
     isAccepted = true
     arrival.event.kind = .connected
     arrival.event.isBorrowed = false
     heartBeats.agree(with: server, at: now)
+    outbox.agreed(agreed)
+    subscriptions.agreed(agreed)
   }
 
   // MARK: RECEIPT and ERROR
@@ -169,6 +173,7 @@ extension STOMPSession {
 
   private mutating func deliver(_ frame: ServerFrame, _ size: Int) {
     guard let message = message(frame) else { return }
+    counters.messagesReceived.add(1)
     arrival.event.message = message
     arrival.event.message.body = ByteRange(
       offset: receiver.position &+ frame.bodyOffset, count: size &- frame.bodyOffset &- 1)
@@ -229,6 +234,8 @@ extension STOMPSession {
     }
     if receiver.position > 0 { receiver.compact() }
     guard let message = message(frame) else { return }
+    counters.messagesReceived.add(1)
+    if length == nil { counters.messagesOversize.add(1) }
     arrival.event.message = message
     arrival.event.message.bodySize = length ?? 0
     arrival.large = LargeBody(rest: length, token: message.token)

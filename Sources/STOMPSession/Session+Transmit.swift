@@ -63,15 +63,19 @@ extension STOMPSession {
   public mutating func transmitted(_ count: Int, at now: Instant) {
     guard count > 0 else { return }
     heartBeats.sent(at: now)
+    counters.bytesSent.add(count)
+    counters.sendCalls.add(1)
     defer { if receiptDeadline == nil { startReceiptTime(at: now) } }
     switch sending.source {
     case .none: return
     case .connect:
       sending.sent &+= count
       guard sending.sent == connectCount else { return }
+      counters.framesSent.add(1)
       phase = .awaiting
       sending = Sending()
     case .control:
+      counters.framesSent.add(Self.frames(in: control, count))
       control.removeFirst(count)
       guard control.isEmpty else { return }
       sending = Sending()
@@ -79,13 +83,24 @@ extension STOMPSession {
     case .subscription:
       sending.sent &+= count
       guard sending.sent == subscriptions.frame(of: sending.slot).count else { return }
+      counters.framesSent.add(1)
       subscriptions.sent(sending.slot)
       sending = Sending()
     case .outbox:
+      let queued = outbox.unsentCount
       sending.sent = outbox.transmitted(count, behind: sending.sent)
+      counters.framesSent.add(queued &- outbox.unsentCount)
       // Between two frames others may go first.
       if sending.sent == 0 { sending = Sending() }
     }
+  }
+
+  /// Each frame there ends with a zero, and has no other.
+  private static func frames(in control: borrowing ByteQueue, _ count: Int) -> Int {
+    let bytes = control.bytes(at: 0, count: count)
+    var frames = 0
+    for index in 0..<count where bytes[index] == 0 { frames &+= 1 }
+    return frames
   }
 
   // MARK: Space

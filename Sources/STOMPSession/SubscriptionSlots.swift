@@ -17,6 +17,7 @@ struct SubscriptionSlots: ~Copyable {
   struct Slot: BitwiseCopyable {
     var state = State.free
     var mode = AckMode.automatic
+    var dialect = Dialect.any
     /// How many bytes its frame has.
     var size: UInt16 = 0
     var cookie: UInt64 = 0
@@ -67,18 +68,24 @@ struct SubscriptionSlots: ~Copyable {
   }
 
   /// SUBSCRIBE was written.
-  mutating func add(_ slot: Int, _ mode: AckMode, size: Int, cookie: UInt64) {
+  mutating func add(_ slot: Int, _ mode: AckMode, _ dialect: Dialect, size: Int, cookie: UInt64) {
     slots[slot] = Slot(
-      state: .wanted, mode: mode, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
+      state: .wanted, mode: mode, dialect: dialect, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
       isAwaited: true)
     unsent &+= 1
   }
 
-  /// UNSUBSCRIBE was written in place of SUBSCRIBE.
+  /// UNSUBSCRIBE was written in place of SUBSCRIBE. It is sent if that was.
   mutating func remove(_ slot: Int, size: Int, cookie: UInt64) {
-    if slots[slot].state != .wanted { unsent &+= 1 }
-    if slots[slot].state == .asked { unconfirmed &-= 1 }
     if slots[slot].hasResult { results &-= 1 }
+    if slots[slot].state == .wanted {
+      // The server does not know it on this connection.
+      unsent &-= 1
+      slots[slot] = Slot(cookie: cookie, isAwaited: true)
+      return end(slot, .unsubscribed, .gone)
+    }
+    unsent &+= 1
+    if slots[slot].state == .asked { unconfirmed &-= 1 }
     slots[slot] = Slot(
       state: .unwanted, mode: slots[slot].mode, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
       isAwaited: true)
@@ -126,6 +133,17 @@ struct SubscriptionSlots: ~Copyable {
     slots[slot].isAwaited = true
     unconfirmed &-= 1
     end(slot, .refused, .gone)
+  }
+
+  /// The server has chosen a version: a subscription that it can't express ends.
+  mutating func agreed(_ version: STOMPVersion) {
+    for slot in 0..<slots.count where slots[slot].state == .wanted {
+      let fits = slots[slot].dialect.fits(version) && (slots[slot].mode != .individual || version.hasNack)
+      guard !fits else { continue }
+      unsent &-= 1
+      slots[slot].isAwaited = true
+      end(slot, .version, .gone)
+    }
   }
 
   private mutating func end(_ slot: Int, _ kind: SubscriptionResult.Kind, _ state: State) {
@@ -184,6 +202,7 @@ public struct SubscriptionResult: BitwiseCopyable {
   public enum Kind: UInt8, BitwiseCopyable, Sendable {
     case subscribed, unsubscribed
     case refused  // and so the server ends the connection
+    case version  // that of the connection does not have it
   }
 
   public let slot: Int

@@ -133,6 +133,8 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
   private let end: UnsafeMutableRawPointer
   private let version: STOMPVersion
   private var escapes: Bool
+  /// What of the frame depends on the version.
+  public private(set) var dialect = Dialect.any
 
   @_lifetime(copy target)
   @inline(__always)
@@ -297,15 +299,38 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   @_lifetime(self: copy self)
   private mutating func put(text: Span<UInt8>) {
-    guard escapes, version.hasEscapes, Escapes.needsEscapes(text) else { return put(text) }
+    guard escapes, Escapes.needsEscapes(text) else { return put(text) }
+    guard version.hasEscapes else {
+      dialect = .unescaped
+      return put(text)
+    }
     for index in 0..<text.count {
       let letter = Escapes.letter(for: text[index], version)
       if letter == 0 {
         put(text[index])
       } else {
+        if dialect != .carriageReturns { dialect = .escaped }
+        if text[index] == carriageReturn { dialect = .carriageReturns }
         put(UInt8(ascii: "\\"))
         put(letter)
       }
+    }
+  }
+}
+
+/// Which versions read a frame as it was meant.
+public enum Dialect: UInt8, BitwiseCopyable {
+  case any
+  case unescaped  // it has bytes that later versions take for escapes
+  case escaped
+  case carriageReturns  // it has an escape of 1.2
+
+  public func fits(_ version: STOMPVersion) -> Bool {
+    switch self {
+    case .any: true
+    case .unescaped: !version.hasEscapes
+    case .escaped: version.hasEscapes
+    case .carriageReturns: version.hasCarriageReturns
     }
   }
 }

@@ -23,33 +23,29 @@ public func smq_runner_start(
     }
     try unsafe checkSize(options, options.pointee.size, known: MemoryLayout<smq_runner_options>.size)
     guard unsafe options.pointee.reserved == 0 else { throw .structSize }
-    let name = try unsafe name(options.pointee.name)
-    try unsafe check(options.pointee, name: name)
-    guard unsafe runner.pointee.begin() else { throw .state }
-    guard let wakeUp = unsafe client.pointee.client.wakeUp() else {
-      unsafe runner.pointee.finish()
-      throw .noDescriptor
-    }
-    unsafe runner.pointee.wakeUp = wakeUp
-    unsafe runner.pointee.client = client
-    unsafe runner.pointee.onEvent = options.pointee.on_event
-    unsafe runner.pointee.user = options.pointee.user
-    do throws(PlatformError) {
-      unsafe runner.pointee.thread = try OwnThread.start(
-        name: name, priority: options.pointee.priority,
-        stackBytes: options.pointee.stack_bytes, argument: UnsafeMutableRawPointer(runner)
+    let name = try unsafe span(options.pointee.name)
+    var thread = Runner.ThreadOptions(name: name.count > 0 ? name : usualName.bytes)
+    unsafe thread.priority = options.pointee.priority
+    unsafe thread.stackBytes = options.pointee.stack_bytes
+    guard thread.areValid else { throw .option }
+    do throws(Runner.StartError) {
+      try unsafe Runner.start(
+        runner, client: UnsafeMutableRawPointer(client),
+        onEvent: unsafeBitCast(options.pointee.on_event, to: UnsafeRawPointer?.self),
+        user: options.pointee.user, thread, wakeUp: { unsafe client.pointee.client.wakeUp() }
       ) { argument in
-        if let argument = unsafe argument {
-          unsafe RunnerSlot.run(argument.assumingMemoryBound(to: RunnerSlot.self))
+        if let runner = unsafe argument?.assumingMemoryBound(to: Runner.self) {
+          unsafe Runner.run(runner, RunClient(runner))
         }
         return nil
       }
     } catch {
-      unsafe runner.pointee.osError = error.code
-      unsafe runner.pointee.finish()
-      throw .noThread
+      switch error {
+      case .state: throw .state
+      case .descriptor: throw .noDescriptor
+      case .thread: throw .noThread
+      }
     }
-    unsafe runner.pointee.begun()
     return Status.ok.rawValue
   }
 }
@@ -61,35 +57,18 @@ public func smq_runner_stop(_ runner: UnsafeMutablePointer<smq_runner>?, _ drain
     let runner = try unsafe slot(runner)
     guard drain_ms <= 86_400_000 else { throw .option }
     guard unsafe !runner.pointee.isIdle else { return Status.ok.rawValue }
-    guard unsafe !runner.pointee.isOwnThread, unsafe runner.pointee.askToStop(drain: drain_ms) else {
+    guard unsafe !runner.pointee.isOwnThread, unsafe runner.pointee.stop(drain: drain_ms) else {
       throw .state
     }
-    unsafe OwnThread.join(runner.pointee.thread)
-    unsafe runner.pointee.finish()
     return Status.ok.rawValue
   }
 }
 
 /// The caller guarantees that it is a `smq_runner`: all zero, or as the functions above left it.
-private func slot(_ runner: UnsafeMutablePointer<smq_runner>?) throws(Status) -> UnsafeMutablePointer<
-  RunnerSlot
-> {
+private func slot(_ runner: UnsafeMutablePointer<smq_runner>?) throws(Status) -> UnsafeMutablePointer<Runner> {
   guard let runner = unsafe runner else { throw .null }
-  precondition(MemoryLayout<RunnerSlot>.size <= MemoryLayout<smq_runner>.size)
-  return unsafe UnsafeMutableRawPointer(runner).assumingMemoryBound(to: RunnerSlot.self)
+  precondition(MemoryLayout<Runner>.size <= MemoryLayout<smq_runner>.size)
+  return unsafe UnsafeMutableRawPointer(runner).assumingMemoryBound(to: Runner.self)
 }
 
-private func check(_ options: smq_runner_options, name: Span<UInt8>) throws(Status) {
-  guard unsafe 0...99 ~= options.priority, name.count <= 15,
-    unsafe options.stack_bytes == 0 || 131_072...268_435_456 ~= options.stack_bytes
-  else { throw .option }
-  for index in 0..<name.count where name[index] == 0 { throw .option }
-}
-
-@_lifetime(immortal)
-private func name(_ wanted: smq_bytes) throws(Status) -> Span<UInt8> {
-  guard unsafe wanted.size == 0 else { return try unsafe span(wanted) }
-  let usual: StaticString = "smq-runner"
-  let span = unsafe Span(_unsafeStart: usual.utf8Start, count: usual.utf8CodeUnitCount)
-  return unsafe _overrideLifetime(span, copying: ())
-}
+private var usualName: StaticString { "smq-runner" }

@@ -8,11 +8,29 @@ import Storage
 /// The driver, on Linux.
 typealias Client = STOMPDriver<Linux>
 
-/// What is at the beginning of the caller's block: `sst_client *` points to it.
-struct ClientHandle: ~Copyable {
+/// What is at the beginning of the caller's block: `sst_client *` points to it. Nothing in it changes as long as the client
+/// lives, because other threads read it while the owner changes the client. Therefore the client is behind it.
+@safe struct ClientHandle: ~Copyable {
+  /// It comes first, because the thread sanitizer of Swift 6.3.1 takes the first field for the address of `client`.
+  private let start: UnsafeMutablePointer<Client>
   /// Distinguishes a client from other memory, and from a client that was closed.
   var magic: UInt32
-  var client: Client
+  let submitter: FrameSubmitter
+
+  /// The caller guarantees that there is a client at `start`, which is the handle's from now on.
+  @unsafe init(client start: UnsafeMutablePointer<Client>, submitter: FrameSubmitter) {
+    magic = Self.liveMagic
+    self.submitter = submitter
+    unsafe self.start = unsafe start
+  }
+
+  deinit { unsafe start.deinitialize(count: 1) }
+
+  /// Only the owner may use it.
+  var client: Client {
+    unsafeAddress { unsafe UnsafePointer(start) }
+    nonmutating unsafeMutableAddress { unsafe start }
+  }
 
   static var liveMagic: UInt32 { 0x5353_5443 }  // "SSTC"
   static var closedMagic: UInt32 { 0 }

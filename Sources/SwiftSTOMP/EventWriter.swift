@@ -54,7 +54,8 @@ private func describe(_ event: STOMPEvent, of client: borrowing Client, in resul
     unsafe result.cookie = completion.cookie
   case .subscription(let ended):
     unsafe result.type = Int32(SST_EVENT_COMPLETED)
-    unsafe result.status = (ended.kind == .refused ? Status.refused : .ok).rawValue
+    unsafe result.status =
+      (ended.kind == .refused ? Status.refused : ended.kind == .version ? .serverLimit : .ok).rawValue
     unsafe result.completed =
       UInt32(ended.kind == .unsubscribed ? SST_COMPLETED_UNSUBSCRIBE : SST_COMPLETED_SUBSCRIBE)
     unsafe result.subscription = Int32(truncatingIfNeeded: ended.slot)

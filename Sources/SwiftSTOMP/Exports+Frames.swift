@@ -42,24 +42,7 @@ public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>
   status { () throws(Status) in
     guard let frame = unsafe frame else { throw .null }
     let slot = try unsafe slot(client)
-    try unsafe checkSize(frame, frame.pointee.size, known: MemoryLayout<sst_frame>.size)
-    guard unsafe frame.pointee.reserved == 0 else { throw .structSize }
-    let flags = unsafe frame.pointee.flags
-    // They are the lowest four bits.
-    guard flags < 2 * UInt32(SST_SEND_NO_LENGTH) else { throw .option }
-    var outgoing = OutgoingFrame(
-      destination: try unsafe span(frame.pointee.destination),
-      contentType: try unsafe span(frame.pointee.content_type),
-      headers: try unsafe span(frame.pointee.headers), body: try unsafe span(frame.pointee.body))
-    unsafe outgoing.cookie = frame.pointee.cookie
-    outgoing.wantsReceipt = flags & UInt32(SST_SEND_RECEIPT) != 0
-    outgoing.isRepeatable = flags & UInt32(SST_SEND_AGAIN) != 0
-    outgoing.isQuiet = flags & UInt32(SST_SEND_QUIET) != 0
-    outgoing.omitsLength = flags & UInt32(SST_SEND_NO_LENGTH) != 0
-    outgoing.transaction = try unsafe transaction(frame.pointee.transaction)
-    guard !outgoing.isRepeatable || outgoing.wantsReceipt && outgoing.transaction == 0 else {
-      throw .option
-    }
+    let outgoing = try unsafe outgoing(frame)
     do throws(STOMPError) {
       try unsafe slot.pointee.client.send(outgoing)
     } catch {
@@ -67,6 +50,50 @@ public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>
     }
     return Status.ok.rawValue
   }
+}
+
+// MARK: 12  Other threads
+
+@c @implementation
+public func sst_submit(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>?) -> Int32 {
+  status { () throws(Status) in
+    guard let frame = unsafe frame else { throw .null }
+    let slot = try unsafe slot(client)
+    let outgoing = try unsafe outgoing(frame)
+    // Only the submitter is read here: the client belongs to its owner.
+    guard unsafe slot.pointee.submitter.isOpen else { throw .notSupported }
+    do throws(STOMPError) {
+      try unsafe slot.pointee.submitter.submit(outgoing)
+    } catch {
+      throw Status(error)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+/// The caller guarantees that `frame` points to as many bytes as its size field says.
+@inline(__always)
+@_lifetime(immortal)
+private func outgoing(_ frame: UnsafePointer<sst_frame>) throws(Status) -> OutgoingFrame {
+  try unsafe checkSize(frame, frame.pointee.size, known: MemoryLayout<sst_frame>.size)
+  guard unsafe frame.pointee.reserved == 0 else { throw .structSize }
+  let flags = unsafe frame.pointee.flags
+  // They are the lowest four bits.
+  guard flags < 2 * UInt32(SST_SEND_NO_LENGTH) else { throw .option }
+  var outgoing = OutgoingFrame(
+    destination: try unsafe span(frame.pointee.destination),
+    contentType: try unsafe span(frame.pointee.content_type),
+    headers: try unsafe span(frame.pointee.headers), body: try unsafe span(frame.pointee.body))
+  unsafe outgoing.cookie = frame.pointee.cookie
+  outgoing.wantsReceipt = flags & UInt32(SST_SEND_RECEIPT) != 0
+  outgoing.isRepeatable = flags & UInt32(SST_SEND_AGAIN) != 0
+  outgoing.isQuiet = flags & UInt32(SST_SEND_QUIET) != 0
+  outgoing.omitsLength = flags & UInt32(SST_SEND_NO_LENGTH) != 0
+  outgoing.transaction = try unsafe transaction(frame.pointee.transaction)
+  guard !outgoing.isRepeatable || outgoing.wantsReceipt && outgoing.transaction == 0 else {
+    throw .option
+  }
+  return outgoing
 }
 
 /// What is larger than the number of any is none.

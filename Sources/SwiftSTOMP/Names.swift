@@ -89,7 +89,7 @@ private var callNames: NameList {
 }
 
 private var roomNames: NameList {
-  NameList(first: 1, count: 2, text: "SST_ERR_FULL\0SST_ERR_NO_DESCRIPTOR")
+  NameList(first: 1, count: 4, text: "SST_ERR_FULL\0SST_ERR_NO_DESCRIPTOR\0\0SST_ERR_NO_THREAD")
 }
 
 private var serverNames: NameList {
@@ -103,7 +103,7 @@ private var serverNames: NameList {
       SST_ERR_HEART_BEAT\0\
       SST_ERR_UNKNOWN\0\
       SST_ERR_RECEIVE_TOO_LARGE\0\
-      \0\
+      SST_ERR_SERVER_LIMIT\0\
       \0\
       \0\
       SST_ERR_DROPPED
@@ -156,8 +156,13 @@ private var callTexts: NameList {
 
 private var roomTexts: NameList {
   NameList(
-    first: 1, count: 2,
-    text: "there is no room now\0the process or the system has no descriptor left")
+    first: 1, count: 4,
+    text: """
+      there is no room now\0\
+      the process or the system has no descriptor left\0\
+      \0\
+      the system cannot create the thread
+      """)
 }
 
 private var serverTexts: NameList {
@@ -171,7 +176,7 @@ private var serverTexts: NameList {
       the server was silent for twice the time of its heart-beats\0\
       the connection ended before the receipt came: the server may have it, or not\0\
       the server sent more than there is room for\0\
-      \0\
+      the version that the server has chosen does not have this\0\
       \0\
       \0\
       its connection ended before it was sent

@@ -53,6 +53,8 @@ func makeClient(
   unsafe request.heldBytes = options.pointee.held_bytes
   unsafe request.transactions = options.pointee.transactions
   unsafe request.credentialBytes = options.pointee.credential_bytes
+  unsafe request.submitFrames = options.pointee.submit_frames
+  unsafe request.submitBytes = options.pointee.submit_bytes
   unsafe request.connection.reconnectMinimum = options.pointee.reconnect_min_ms
   unsafe request.connection.reconnectMaximum = options.pointee.reconnect_max_ms
   unsafe request.connection.stableTime = options.pointee.stable_ms
@@ -129,6 +131,7 @@ func makeClient(
   // First, because its address is the client's.
   let handleSlice = plan.reserve(1, of: ClientHandle.self)
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
+  let clientSlice = plan.reserve(1, of: Client.self)
   let clientPlan = STOMPClientPlan(checked, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is a very large one, not a negative number.
@@ -136,12 +139,16 @@ func makeClient(
   do throws(PlatformError) {
     let block = unsafe Arena(start: memory)
     let stored = checked.sockets.stored(in: block, socketSlice)
-    let system = checked.driver.isCallerDriven ? Linux() : try Linux(stored)
+    let isCallerDriven = checked.driver.isCallerDriven
+    var system = isCallerDriven ? Linux() : try Linux(stored)
+    let wakeUp = checked.submitFrames > 0 && !isCallerDriven ? try system.wakeUp() : .none
     let slot = unsafe block.start(of: handleSlice)
-    unsafe slot.initialize(
-      to: ClientHandle(
-        magic: ClientHandle.liveMagic,
-        client: Client(checked, plan: clientPlan, block: block, on: system)))
+    // The client is made where it stays.
+    let client = unsafe block.start(of: clientSlice)
+    unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
+    let submitter = unsafe FrameSubmitter(
+      checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
+    unsafe slot.initialize(to: ClientHandle(client: client, submitter: submitter))
   } catch {
     throw .noDescriptor
   }

@@ -23,12 +23,14 @@ enum Status: Int32, Error {
   case body = -121
   case full = -201
   case noDescriptor = -202
+  case noThread = -204
   case malformed = -301
   case refused = -303
   case serverClosed = -304
   case heartBeat = -305
   case unknown = -306
   case receiveTooLarge = -307
+  case serverLimit = -308
   case dropped = -311
   case resolve = -401
   case network = -402
@@ -76,6 +78,7 @@ enum Status: Int32, Error {
       case .refused: .refused
       case .unknown: .unknown
       case .connectionLost: .dropped
+      case .version: .serverLimit
       }
   }
 
