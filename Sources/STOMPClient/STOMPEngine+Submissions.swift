@@ -19,7 +19,9 @@ extension STOMPEngine {
     // While the application is leaving only what was submitted before goes out.
     if !session.isLeaving { submissions.collect() }
     for _ in 0..<Self.submissionsPerStep {
-      guard submissions.hasCollected, Self.hasRoom(for: submissions, in: session), Self.sendFirst(of: &submissions, from: &session) else { return }
+      guard submissions.hasCollected, Self.hasRoom(for: submissions, in: session),
+        Self.sendFirst(of: &submissions, from: &session)
+      else { return }
     }
   }
 

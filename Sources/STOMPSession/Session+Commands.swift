@@ -107,7 +107,9 @@ extension STOMPSession {
 
   /// `send` would not find the queue full.
   public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
-    guard let size = try? frame.size(version, number: outbox.nextNumber) else { return outbox.hasRoom(for: 0) }
+    guard let size = try? frame.size(version, number: outbox.nextNumber) else {
+      return outbox.hasRoom(for: 0)
+    }
     return outbox.hasRoom(for: size)
   }
 

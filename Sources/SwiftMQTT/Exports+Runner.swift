@@ -65,7 +65,8 @@ public func smq_runner_stop(_ runner: UnsafeMutablePointer<smq_runner>?, _ drain
 }
 
 /// The caller guarantees that it is a `smq_runner`: all zero, or as the functions above left it.
-private func slot(_ runner: UnsafeMutablePointer<smq_runner>?) throws(Status) -> UnsafeMutablePointer<Runner> {
+private func slot(_ runner: UnsafeMutablePointer<smq_runner>?) throws(Status) -> UnsafeMutablePointer<Runner>
+{
   guard let runner = unsafe runner else { throw .null }
   precondition(MemoryLayout<Runner>.size <= MemoryLayout<smq_runner>.size)
   return unsafe UnsafeMutableRawPointer(runner).assumingMemoryBound(to: Runner.self)

@@ -61,7 +61,8 @@ public func sst_runner_stop(_ runner: UnsafeMutablePointer<sst_runner>?, _ drain
 }
 
 /// The caller guarantees that it is a `sst_runner`: all zero, or as the functions above left it.
-private func slot(_ runner: UnsafeMutablePointer<sst_runner>?) throws(Status) -> UnsafeMutablePointer<Runner> {
+private func slot(_ runner: UnsafeMutablePointer<sst_runner>?) throws(Status) -> UnsafeMutablePointer<Runner>
+{
   guard let runner = unsafe runner else { throw .null }
   precondition(MemoryLayout<Runner>.size <= MemoryLayout<sst_runner>.size)
   return unsafe UnsafeMutableRawPointer(runner).assumingMemoryBound(to: Runner.self)

@@ -299,7 +299,7 @@ static void promised(int32_t status, uint8_t waits) {
     accepted++;
 }
 
-static void send_frame(const uint8_t *data, size_t size) {
+static void send_frame(const uint8_t *data, size_t size, bool submits) {
     static uint8_t list[256];
     sst_headers headers = { list, sizeof list, 0 };
     sst_frame frame = SST_FRAME_INIT;
@@ -321,7 +321,10 @@ static void send_frame(const uint8_t *data, size_t size) {
     frame.cookie = cookie();
     bool is_told = !(frame.flags & SST_SEND_QUIET);
     /* A quiet one is only told if it fails. */
-    promised(CHECKED(sst_send(client, &frame)), is_told ? 1 : 2);
+    if (submits)
+        promised(sst_submit(client, &frame), is_told ? 1 : 2); /* a full queue counts that */
+    else
+        promised(CHECKED(sst_send(client, &frame)), is_told ? 1 : 2);
 }
 
 static void subscribe(const uint8_t *data, size_t size) {
@@ -379,7 +382,7 @@ static void confirm(int count) {
 
 static void step(uint8_t kind, const uint8_t *data, size_t size) {
     uint8_t first = size ? data[0] : 0;
-    switch (kind % 18) {
+    switch (kind % 19) {
     case 0:
         is_named = false; /* whatever it says, the next message may not be understood */
         say(data, size);
@@ -400,7 +403,7 @@ static void step(uint8_t kind, const uint8_t *data, size_t size) {
         }
         break;
     case 4:
-        send_frame(data, size);
+        send_frame(data, size, false);
         break;
     case 5:
         subscribe(data, size);
@@ -464,6 +467,9 @@ static void step(uint8_t kind, const uint8_t *data, size_t size) {
         if (is_open) say_text(first & 1 ? "ERROR\nmessage:no\\cway\nreceipt-id:1\n\nwhy" : "ERROR\n\n");
         is_named = false;
         break;
+    case 18:
+        send_frame(data, size, true);
+        break;
     }
 }
 
@@ -513,6 +519,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.subscriptions = 3;
     options.subscription_bytes = 100;
     options.transactions = 2;
+    options.submit_frames = 2;
+    options.submit_bytes = 64;
     options.jitter = SST_JITTER_NONE;
     options.reconnect_min_ms = 1000;
     block_size = sst_client_size(&options);

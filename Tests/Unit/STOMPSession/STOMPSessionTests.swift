@@ -584,6 +584,98 @@ private typealias Harness = STOMPHarness
     #expect(harness.session.nextDeadline == nil)
   }
 
+  /// What waits for bytes is told when there are as many, and not before.
+  @Test func roomForBytes() {
+    let harness = Harness {
+      $0.outboxBytes = 300
+      $0.outboxFrames = 16
+    }
+    let body = String(repeating: "x", count: 200)
+    #expect(harness.send(body) == nil && harness.send(body) == .full)
+    #expect(harness.event() == "" && !harness.session.hasEvent)
+    harness.connect()
+    _ = harness.sent()
+    #expect(harness.events() == ["completed 0 delivered", "room"])
+    #expect(harness.send(body) == nil)
+  }
+
+  /// The server knows nothing of a subscription that was not made on this connection.
+  @Test func unsubscribingBetweenConnections() throws {
+    let harness = Harness()
+    let slot = try harness.subscribe("d", cookie: 1)
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.events() == ["subscribed 0 1"])
+    harness.session.connectionClosed()
+    try harness.session.unsubscribe(slot, cookie: 2)
+    #expect(harness.events() == ["unsubscribed 0 2"])
+    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(slot, cookie: 3) }
+    harness.connect()
+    #expect(harness.sent() == "" && harness.session.isDrained)
+  }
+
+  /// What was written for one version, and means something else in that of the connection, is not sent.
+  @Test(arguments: [
+    ("1.2", "plain", true), ("1.1", "plain", true), ("1.0", "plain", true), ("1.2", "a:b", true),
+    ("1.1", "a:b", true),
+    ("1.0", "a:b", false), ("1.2", "a\rb", true), ("1.1", "a\rb", false), ("1.0", "a\\b", false),
+  ])
+  func framesOfAnotherVersion(_ version: String, _ destination: String, _ fits: Bool) throws {
+    let harness = Harness()
+    #expect(harness.send("1", to: destination, cookie: 1) == nil)
+    _ = try harness.subscribe(destination, cookie: 2)
+    harness.connect(version)
+    #expect(harness.sent().isEmpty == !fits)
+    if !fits {
+      #expect(harness.events() == ["completed 1 version", "version 0 2"] && harness.session.isDrained)
+    }
+  }
+
+  /// The other way round: 1.0 has no escapes, and what was written without them would be read as some.
+  @Test func framesOfAnOlderVersion() throws {
+    let harness = Harness()
+    harness.connect("1.0")
+    harness.session.connectionClosed()
+    #expect(harness.send("1", to: "a\\n", cookie: 1) == nil && harness.send("2", to: "b", cookie: 2) == nil)
+    harness.connect("1.2")
+    #expect(harness.sent() == "SEND/destination:b/content-length:1//2^")
+    #expect(harness.events() == ["completed 1 version", "completed 2 delivered"])
+  }
+
+  /// 1.0 has no client-individual.
+  @Test func anAckModeOfAnotherVersion() throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d", .individual, cookie: 1)
+    harness.connect("1.0")
+    #expect(harness.sent() == "" && harness.events() == ["version 0 1"])
+    #expect(try harness.subscribe("e", cookie: 2) == 0)
+  }
+
+  @Test func countersOfWhatWasDone() throws {
+    let harness = Harness()
+    harness.connect()
+    _ = try harness.subscribe("d", .individual)
+    _ = harness.send("1", cookie: 1, receipt: true)
+    _ = harness.send("2", cookie: 2, receipt: true)
+    _ = harness.sent()
+    #expect(harness.session.receiptsDue == 3 && harness.session.outboxCounts.frames == 2)
+    harness.say("RECEIPT/receipt-id:1//^MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^")
+    _ = harness.events()
+    #expect(harness.session.heldCount == 1)
+    try harness.session.acknowledge(harness.token)
+    _ = harness.sent()
+    harness.session.connectionClosed()
+    _ = harness.events()
+    let (counters, outbox) = (harness.session.counters, harness.session.outboxCounts)
+    #expect(counters.connections == 1 && counters.messagesReceived.uint64 == 1)
+    // CONNECT, SUBSCRIBE, two SEND, ACK; CONNECTED, RECEIPT, MESSAGE.
+    #expect(counters.framesSent.uint64 == 5 && counters.framesReceived.uint64 == 3)
+    #expect(
+      outbox.delivered.uint64 == 1 && outbox.failed.uint64 == 1 && outbox.frames == 0 && outbox.bytes == 0)
+    #expect(outbox.framesPeak == 2 && outbox.bytesPeak > 100)
+  }
+
   /// "Clients MUST NOT send any more frames after the DISCONNECT frame is sent": not even if an ACK is being sent.
   @Test func leavingInTheMiddleOfAnAck() throws {
     let harness = Harness()

@@ -42,6 +42,7 @@ class Options(Sized):
         "in tls_name alpn proxy websocket_path websocket_headers websocket_protocol",
         "u32 " + " ".join(WEBSOCKET_NUMBERS),
         "in bind_device bind_address",
+        "u32 submit_frames submit_bytes",
     )
 
 
@@ -89,6 +90,20 @@ class Event(Sized):
     )
 
 
+class Stats(Sized):
+    """sst_stats"""
+
+    _fields_ = fields(
+        "u32 size connections",
+        "u64 frames_sent frames_received bytes_sent bytes_received send_calls receive_calls messages_sent messages_failed "
+        "messages_received messages_oversize",
+        "u32 outbox_bytes outbox_bytes_peak outbox_frames outbox_frames_peak receipts_due held submit_waiting submit_peak",
+        "u64 submitted submit_full",
+        "u32 attempts ended_requested ended_refused ended_server_closed ended_malformed ended_heart_beat ended_resolve "
+        "ended_network ended_closed ended_timeout ended_credentials ended_proxy ended_tls ended_websocket",
+    )
+
+
 STRUCTS: dict[str, Any] = {
     "sst_bytes": BytesIn,
     "sst_headers": Headers,
@@ -97,10 +112,14 @@ STRUCTS: dict[str, Any] = {
     "sst_frame": Frame,
     "sst_subscription": Subscription,
     "sst_event": Event,
+    "sst_stats": Stats,
 }
 
 # All structs of swiftstomp.h, in the order in which they stand there: that of sst_abi_layout().
-ORDER = "sst_bytes sst_headers sst_options sst_failure sst_frame sst_subscription sst_event".split()
+ORDER = (
+    "sst_bytes sst_headers sst_options sst_failure sst_frame sst_subscription sst_event sst_runner sst_runner_options "
+    "sst_stats"
+).split()
 
 P = ctypes.POINTER
 CLIENT = ANY = ctypes.c_void_p
@@ -141,4 +160,5 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "sst_next_timeout_ms": (I32, [CLIENT]),
     "sst_service": (I32, [CLIENT]),
     "sst_flush": (I32, [CLIENT]),
+    "sst_client_stats": (I32, [CLIENT, P(Stats)]),
 }

@@ -164,6 +164,15 @@ class Core:
             return _last_failure(self._open())
 
     @property
+    def stats(self) -> dict[str, int]:
+        """The client's numbers: sst_stats, with its names. Without those of sst_submit(), which the package does not use."""
+        with self._guard:
+            found = _abi.Stats()
+            check(LIBRARY.sst_client_stats(self._open(), ctypes.byref(found)))
+        names = [name for name, *_ in found._fields_ if name != "size" and not name.startswith("submit")]
+        return {name: getattr(found, name) for name in names}
+
+    @property
     def unfinished(self) -> int:
         """How many messages were sent by send() and have not ended: they wait to leave, or for their receipts. Messages that
         are quiet are not counted."""

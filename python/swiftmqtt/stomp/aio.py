@@ -487,9 +487,7 @@ class Client(Core):
             self._timer = loop.call_later(timeout_ms / 1000, self._ready)
 
     def _on_room(self) -> None:
-        # The library says so, too, when it is bytes that are missing, and not frames: without a pause this would spin.
-        if self._room and self._loop:
-            self._loop.call_later(STALLED_S, self._wake_room)
+        self._wake_room()
 
     def _on_ended(self) -> None:
         self._wake_room()
@@ -640,7 +638,6 @@ class Client(Core):
 
 
 HELD_BACK_S = 0.5
-STALLED_S = 0.02
 
 
 def _into(future: asyncio.Future[None]) -> Finish:

@@ -31,7 +31,6 @@ __all__ = ["Client", "Transaction"]
 T = TypeVar("T")
 # Python looks for signals at least as often, in milliseconds: one that came just before a wait does not end it.
 STEP_MS = 1000
-STALLED_S = 0.01
 
 
 class Transaction:
@@ -514,7 +513,6 @@ class Client(Core):
 
     def _with_room(self, call: Callable[[], T], end: float | None) -> T:
         """Returns the result of call(), once there is room for it."""
-        is_stalled = False
         while True:
             self._wants_room = False
             try:
@@ -529,17 +527,13 @@ class Client(Core):
                     except NoRoomError:
                         self._wants_room = True
                         raise
-            if is_stalled:  # the library says that there is room again, when it is bytes that are missing, and not frames
-                time.sleep(STALLED_S)
             before = self._unfinished
             self._take()
             if self._unfinished < before:
-                is_stalled = False
                 continue
             left_ms = STEP_MS if end is None else math.ceil((end - time.monotonic()) * 1000)
             check(LIBRARY.sst_wait(self._open(), max(0, min(left_ms, STEP_MS))))
             self._take()
-            is_stalled = self._unfinished >= before
 
     def _complete(
         self,

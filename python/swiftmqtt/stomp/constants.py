@@ -36,12 +36,14 @@ class Status(IntEnum):
     BODY = -121
     FULL = -201
     NO_DESCRIPTOR = -202
+    NO_THREAD = -204
     MALFORMED = -301
     REFUSED = -303
     SERVER_CLOSED = -304
     HEART_BEAT = -305
     UNKNOWN = -306
     RECEIVE_TOO_LARGE = -307
+    SERVER_LIMIT = -308
     DROPPED = -311
     RESOLVE = -401
     NETWORK = -402
