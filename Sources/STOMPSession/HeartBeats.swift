@@ -37,8 +37,6 @@ struct HeartBeats: BitwiseCopyable {
   func isDue(at now: Instant) -> Bool { sendDeadline?.isReached(at: now) ?? false }
   func isDead(at now: Instant) -> Bool { deadDeadline?.isReached(at: now) ?? false }
 
-  var deadline: Instant? { Instant.earlier(sendDeadline, deadDeadline) }
-
-  private var sendDeadline: Instant? { sendGap == 0 ? nil : lastSent.advanced(by: sendGap) }
-  private var deadDeadline: Instant? { deadGap == 0 ? nil : lastHeard.advanced(by: deadGap) }
+  var sendDeadline: Instant? { sendGap == 0 ? nil : lastSent.advanced(by: sendGap) }
+  var deadDeadline: Instant? { deadGap == 0 ? nil : lastHeard.advanced(by: deadGap) }
 }

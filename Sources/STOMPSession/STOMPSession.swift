@@ -26,6 +26,8 @@ public struct STOMPSession: ~Copyable {
     var event = PendingFrame()
     /// A message has to wait until the application has acknowledged others.
     var isBlocked = false
+    /// And now it has.
+    var isUnblocked = false
     var closeReason: STOMPCloseReason? = nil
   }
 
@@ -130,6 +132,12 @@ public struct STOMPSession: ~Copyable {
   /// The time of a receipt begins, if one is owed.
   mutating func startReceiptTime(at now: Instant) {
     receiptDeadline = receiptTimeout > 0 && isOwedReceipts ? now.advanced(by: receiptTimeout) : nil
+  }
+
+  /// Nothing was read for a while, and the times of the server begin anew.
+  mutating func readsAgain(at now: Instant) {
+    heartBeats.heard(at: now)
+    startReceiptTime(at: now)
   }
 
   /// Nothing waits to be sent or confirmed.

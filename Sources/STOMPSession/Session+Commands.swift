@@ -221,11 +221,16 @@ extension STOMPSession {
       append(.acknowledge, offset, size.count, transaction, cookie: 0, hasReceipt: false)
     }
     held.acknowledged(slot)
-    arrival.isBlocked = false
+    if arrival.isBlocked { (arrival.isBlocked, arrival.isUnblocked) = (false, true) }
   }
 
   /// Reads on, if a message had to wait for `acknowledge`.
-  public mutating func resume(at now: Instant) { if phase == .up { parse(at: now) } }
+  public mutating func resume(at now: Instant) {
+    guard phase == .up, arrival.isUnblocked else { return }
+    arrival.isUnblocked = false
+    readsAgain(at: now)
+    parse(at: now)
+  }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
   private static func write(

@@ -52,6 +52,7 @@ extension STOMPSession {
     guard phase == .up, arrival.closeReason == nil else { return }
     // "a client may not receive the last frame sent by the server" ("Connection Lingering").
     if let leaveDeadline, leaveDeadline.isReached(at: now) { return close(.requested) }
+    beat(at: now)
     // Bytes that wait to be read are life, too, and a receipt may be among them.
     guard wantsReceive else { return }
     if let receiptDeadline, receiptDeadline.isReached(at: now) { return close(.receiptTimeout) }
@@ -61,7 +62,13 @@ extension STOMPSession {
   /// When `timedOut` or `prepareTransmit` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? {
     guard phase == .up, arrival.closeReason == nil else { return nil }
-    return Instant.earlier(receiptDeadline, Instant.earlier(heartBeats.deadline, leaveDeadline))
+    // What is to be sent is as good as a heart-beat, and what waits to be read may be one.
+    var earliest = leaveDeadline
+    if !wantsTransmit, !hasDisconnect { earliest = Instant.earlier(earliest, heartBeats.sendDeadline) }
+    if wantsReceive {
+      earliest = Instant.earlier(earliest, Instant.earlier(receiptDeadline, heartBeats.deadDeadline))
+    }
+    return earliest
   }
 
   /// The server takes nothing any more, and sends nothing.

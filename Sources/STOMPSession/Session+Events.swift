@@ -68,6 +68,7 @@ extension STOMPSession {
   public mutating func release(at now: Instant) {
     guard arrival.event.isBorrowed else { return }
     let event = arrival.event
+    readsAgain(at: now)
     arrival.event.kind = .none
     arrival.event.isBorrowed = false
     if event.kind == .part, arrival.large != nil {

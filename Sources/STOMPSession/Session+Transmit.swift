@@ -32,13 +32,15 @@ extension STOMPSession {
       sending.slot = slot
     } else if outbox.hasUnsent {
       sending.source = .outbox
-    } else if !hasDisconnect, heartBeats.isDue(at: now), control.tailCount > 0 {
-      // "if the sender has no real STOMP frame to send, it MUST send a single newline octet".
-      var space = control.tail()
-      space[0] = UInt8(ascii: "\n")
-      control.append(1)
-      sending.source = .control
     }
+  }
+
+  /// "if the sender has no real STOMP frame to send, it MUST send a single newline octet".
+  mutating func beat(at now: Instant) {
+    guard !wantsTransmit, !hasDisconnect, heartBeats.isDue(at: now), control.tailCount > 0 else { return }
+    var space = control.tail()
+    space[0] = UInt8(ascii: "\n")
+    control.append(1)
   }
 
   /// "Clients MUST NOT send any more frames after the DISCONNECT frame is sent."

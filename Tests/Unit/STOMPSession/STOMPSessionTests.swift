@@ -676,6 +676,36 @@ private typealias Harness = STOMPHarness
     #expect(outbox.framesPeak == 2 && outbox.bytesPeak > 100)
   }
 
+  /// What waits for a slow application may be life. Its time begins when the application takes it, and no deadline passes
+  /// meanwhile.
+  @Test func aSlowApplication() throws {
+    let harness = Harness {
+      $0.heartBeat = HeartBeat(sends: 0, wants: 100)
+      $0.receiptTimeout = 50
+      $0.heldMessages = 1
+    }
+    _ = try harness.subscribe("d", .individual)
+    harness.connect("1.2", more: "heart-beat:100,0/")
+    _ = harness.sent()
+    let message = "MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^"
+    harness.say("RECEIPT/receipt-id:s0//^" + message + message)
+    _ = harness.event()
+    #expect(harness.event().hasPrefix("message") && harness.send("x", receipt: true) == nil)
+    _ = harness.sent()
+    harness.now = harness.now.advanced(by: 1000)
+    harness.session.timedOut(at: harness.now)
+    #expect(harness.session.closeReason == nil && harness.session.nextDeadline == nil)
+    // The second one has to wait until the first one is acknowledged.
+    #expect(harness.event() == "" && harness.session.nextDeadline == nil)
+    harness.now = harness.now.advanced(by: 1000)
+    try harness.session.acknowledge(harness.token)
+    harness.session.resume(at: harness.now)
+    harness.session.timedOut(at: harness.now)
+    #expect(harness.session.closeReason == nil && harness.event().hasPrefix("message"))
+    harness.session.release(at: harness.now)
+    #expect(harness.session.nextDeadline == harness.now.advanced(by: 50))
+  }
+
   /// "Clients MUST NOT send any more frames after the DISCONNECT frame is sent": not even if an ACK is being sent.
   @Test func leavingInTheMiddleOfAnAck() throws {
     let harness = Harness()
@@ -768,14 +798,21 @@ private typealias Harness = STOMPHarness
     harness.connect("1.2", more: "heart-beat:400,200/")
     // Every 200 ms at least; the server every 500.
     #expect(harness.sent() == "")
-    harness.now = harness.now.advanced(by: 159)
+    func pass(_ milliseconds: UInt32) {
+      harness.now = harness.now.advanced(by: milliseconds)
+      harness.session.timedOut(at: harness.now)
+    }
+    pass(159)
     #expect(harness.sent() == "" && harness.session.nextDeadline == harness.now.advanced(by: 1))
-    harness.now = harness.now.advanced(by: 1)
-    #expect(harness.sent() == "/" && harness.sent() == "")
-    harness.now = harness.now.advanced(by: 100)
+    pass(1)
+    // The driver has to see that there is something to send, and that there is no other deadline meanwhile.
+    #expect(harness.session.wantsTransmit && harness.session.nextDeadline != harness.now)
+    pass(0)
+    #expect(harness.sent() == "/" && harness.sent() == "" && !harness.session.wantsTransmit)
+    pass(100)
     _ = harness.send("x")
     #expect(harness.sent().hasPrefix("SEND"))
-    harness.now = harness.now.advanced(by: 100)
+    pass(100)
     #expect(harness.sent() == "")
     harness.say("/")
     harness.now = harness.now.advanced(by: 999)
