@@ -14,11 +14,11 @@ OPTIONS = "all options and up to 16 servers, as they were asked for and as they 
 THREAD = "libc starts a thread that looks the name up; the first of a program allocates"
 RUNNER = "(the runner's thread)"
 LARGE = {
-    "smq_options_check": (11008, OPTIONS),
-    "smq_options_fault": (12032, OPTIONS + ", beside two copies of the struct"),
-    "smq_client_size": (11008, OPTIONS),
+    "smq_options_check": (11136, OPTIONS),
+    "smq_options_fault": (12416, OPTIONS + ", beside two copies of the struct"),
+    "smq_client_size": (11136, OPTIONS),
     "smq_engine_storage_done": (4352, "what an earlier process has left is taken up"),
-    "smq_client_init": (12928, OPTIONS + ", and the thread of a journal"),
+    "smq_client_init": (13312, OPTIONS + ", and the thread of a journal"),
     "smq_connect": (2688, THREAD),
     "smq_wait": (3072, THREAD),
     "smq_service": (3072, THREAD),
