@@ -131,8 +131,6 @@ struct FrameQueue: ~Copyable {
   mutating func append(_ entry: Entry) {
     ring.moveTail(to: Int(entry.offset) &+ Int(entry.size))
     entries.append(entry)
-    framesPeak = max(framesPeak, entries.count)
-    bytesPeak = max(bytesPeak, usedBytes)
   }
 
   /// A frame that can't be sent takes its place only to be told. False: there is none now.
@@ -254,6 +252,10 @@ struct FrameQueue: ~Copyable {
   /// Frees those at the front that have ended.
   @_optimize(speed)
   private mutating func removeEnded() {
+    guard entries.count > 0, entries[at: 0].state == .ended, !entries[at: 0].isWaiting else { return }
+    // Before a removal the queue is as full as it was since the last one.
+    framesPeak = max(framesPeak, entries.count)
+    bytesPeak = max(bytesPeak, usedBytes)
     while entries.count > 0, entries[at: 0].state == .ended, !entries[at: 0].isWaiting {
       entries.removeFirst()
       firstNumber &+= 1
