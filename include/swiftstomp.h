@@ -570,9 +570,10 @@ SST_API int32_t sst_connect(sst_client *client);
 
 /*
  * Disconnects gracefully ("DISCONNECT"): waits until every frame in the outbox is sent and every receipt came, at
- * most drain_ms, sends DISCONNECT with a receipt, and closes the connection when that came, or after 5 seconds.
- * The call returns at once; SST_EVENT_DISCONNECTED with status 0 reports the end. Until then sst_send() and the
- * like return SST_ERR_STATE. Frames that are still in the outbox stay there for the next connection.
+ * most drain_ms, sends DISCONNECT with a receipt behind the frame that is being sent, and closes the connection when
+ * that came, or after 5 seconds. The call returns at once; SST_EVENT_DISCONNECTED with status 0 reports the end, or
+ * with SST_ERR_TIMEOUT if the server did not even take DISCONNECT. Until then sst_send() and the like return
+ * SST_ERR_STATE. Frames that are still in the outbox stay there for the next connection.
  *
  * Without a connection an attempt is given up at once. In SST_STATE_DISCONNECTED the call does nothing.
  *
@@ -813,8 +814,9 @@ typedef struct sst_subscription {
 SST_API int32_t sst_subscribe(sst_client *client, const sst_subscription *subscription);
 
 /*
- * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then. If that of
- * SUBSCRIBE has not been taken, there is none any more.
+ * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then, with the
+ * token 0. If the completion of sst_subscribe() has not been taken, there is none any more. The tokens of its messages
+ * end as well: what was not acknowledged before, the server gives to another subscriber.
  *
  * client         the client
  * subscription   of sst_subscribe()
@@ -827,8 +829,11 @@ SST_API int32_t sst_unsubscribe(sst_client *client, uint32_t subscription, uint6
 
 /*
  * Acknowledges a message of a subscription with SST_ACK_CLIENT or SST_ACK_CLIENT_INDIVIDUAL ("ACK"), in any
- * order, also before its event is released. A token is of its connection: after that the server delivers the
- * message again, with another token.
+ * order, also before its event is released. A token lasts as long as its connection and its subscription: after that
+ * the server delivers the message again, with another token.
+ *
+ * Outside of a transaction ACK goes out before frames that wait in the outbox, also those of an earlier sst_send(). A
+ * program that acknowledges a request with its answer sends both in one transaction, or waits for the answer's receipt.
  *
  * client        the client
  * token         of the message's event
@@ -919,7 +924,8 @@ enum {
      * SST_COMPLETED_UNSUBSCRIBE.
      */
     SST_EVENT_COMPLETED = 3,
-    /* After SST_ERR_FULL: there is room again. */
+    /* After SST_ERR_FULL, for a frame: there is room again. It says nothing of subscriptions and transactions, of
+       which there are as many as the options allow. */
     SST_EVENT_ROOM = 4,
     /*
      * A message came: subscription, token, destination, content_type, message_id, headers, body, body_offset,
@@ -1110,11 +1116,12 @@ SST_API int32_t sst_next_timeout_ms(sst_client *client);
 SST_API int32_t sst_service(sst_client *client);
 
 /*
- * Sends what is to be sent, as far as the kernel takes it at once, and does nothing else.
+ * Sends what is to be sent, as far as the kernel takes it at once, and does nothing else: it neither receives nor
+ * releases the event that was taken last.
  *
  * client   the client
  *
- * Returns 1 if everything was sent, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE with
+ * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STATE with
  * SST_OPTION_OWN_TRANSPORT.
  */
 SST_API int32_t sst_flush(sst_client *client);

@@ -50,6 +50,9 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
         return false
       }
     }
+    // An engine may wait for an answer to it, and has its own time for that.
+    timers.stop(.leave)
+    if !engine.wantsClose { timers.stop(.linger) }
     transmit(at: now)
     return isLive
   }

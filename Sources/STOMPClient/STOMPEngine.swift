@@ -41,7 +41,10 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
 
   // MARK: Things that happened
 
-  public mutating func advance(to now: Instant) { self.now = now }
+  public mutating func advance(to now: Instant) {
+    self.now = now
+    session.advance(to: now)
+  }
   public mutating func opened() { session.connectionOpened() }
   public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
@@ -75,7 +78,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   }
 
   public var canSendFinalPacket: Bool { session.canSendDisconnect }
-  public mutating func sendFinalPacket() -> Bool { session.disconnect() }
+  public mutating func sendFinalPacket() -> Bool { session.disconnect(at: now) }
   public var hasUnsentFinalPacket: Bool { session.hasUnsentDisconnect }
   public var wantsClose: Bool { session.closeReason != nil }
 

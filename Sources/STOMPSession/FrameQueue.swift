@@ -157,6 +157,13 @@ struct FrameQueue: ~Copyable {
     removeEnded()
   }
 
+  /// The frame of which `sent` bytes went out, without these.
+  func frame(without sent: Int) -> ByteRange {
+    guard hasUnsent else { return .empty }
+    let entry = entries[at: unsent]
+    return ByteRange(offset: Int(entry.offset) &+ sent, count: Int(entry.size) &- sent)
+  }
+
   /// The queued frames that lie one behind the other, without the first `sent` bytes.
   @_optimize(speed)
   func window(without sent: Int) -> ByteRange {
@@ -214,7 +221,8 @@ struct FrameQueue: ~Copyable {
 
   private mutating func ended(_ number: UInt32, _ outcome: FrameOutcome) -> Bool {
     let index = Int(truncatingIfNeeded: number &- firstNumber)
-    guard index < entries.count, entries[at: index].state == .sent else { return false }
+    // A number from before the first one is negative on a 32-bit processor.
+    guard index >= 0, index < entries.count, entries[at: index].state == .sent else { return false }
     unconfirmed &-= 1
     mark(entries.slot(at: index), outcome)
     removeEnded()

@@ -69,6 +69,18 @@ struct HeldMessages: ~Copyable {
         entries[at: index].isDone = true
       }
     }
+    removeDone()
+  }
+
+  /// The server takes back what this subscription has not acknowledged.
+  mutating func subscriptionEnds(_ subscription: Int) {
+    for index in 0..<entries.count where Int(entries[at: index].subscription) == subscription {
+      entries[at: index].isDone = true
+    }
+    removeDone()
+  }
+
+  private mutating func removeDone() {
     while entries.count > 0, entries[at: 0].isDone {
       entries.removeFirst()
       firstNumber &+= 1

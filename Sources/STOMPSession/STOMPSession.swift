@@ -65,10 +65,14 @@ public struct STOMPSession: ~Copyable {
   private let receiptTimeout: UInt32
   /// When a server that owes receipts has to have sent one.
   var receiptDeadline: Instant? = nil
+  /// When reading stopped, because the application has something to take or to acknowledge first.
+  private var stoppedReading: Instant? = nil
   /// DISCONNECT is queued or sent.
   public internal(set) var hasDisconnect = false
-  /// When nobody waits any longer for the receipt of the DISCONNECT that was sent.
+  /// When nobody waits any longer for DISCONNECT to be sent, and for its receipt.
   var leaveDeadline: Instant? = nil
+  /// ACK, or NACK, had no room, and the application is to be told when there is some.
+  var wasControlFull = false
 
   static var leaveTimeout: UInt32 { 5000 }
 
@@ -134,16 +138,35 @@ public struct STOMPSession: ~Copyable {
     receiptDeadline = receiptTimeout > 0 && isOwedReceipts ? now.advanced(by: receiptTimeout) : nil
   }
 
-  /// Nothing was read for a while, and the times of the server begin anew.
-  mutating func readsAgain(at now: Instant) {
-    heartBeats.heard(at: now)
-    startReceiptTime(at: now)
+  /// The times of the server stand still while nothing is read.
+  public mutating func advance(to now: Instant) {
+    guard wantsReceive else {
+      if stoppedReading == nil { stoppedReading = now }
+      return
+    }
+    if let stoppedReading { readsAgain(since: stoppedReading, at: now) }
   }
+
+  @inline(never)
+  private mutating func readsAgain(since stopped: Instant, at now: Instant) {
+    stoppedReading = nil
+    let pause = now.milliseconds &- stopped.milliseconds
+    receiptDeadline = receiptDeadline.map { $0.advanced(by: pause) }
+    heartBeats.heard(at: now)
+  }
+
+  /// After `parse`.
+  mutating func noteStop(at now: Instant) {
+    if stoppedReading == nil, !wantsReceive { stoppedReading = now }
+  }
+
+  /// On a new connection.
+  mutating func forgetStop() { stoppedReading = nil }
 
   /// Nothing waits to be sent or confirmed.
   public var isDrained: Bool {
-    outbox.isDrained && control.isEmpty && subscriptions.unsent == 0 && sending.source == .none
-      && !hasDisconnect
+    outbox.isDrained && control.isEmpty && subscriptions.unsent == 0 && subscriptions.unconfirmed == 0
+      && sending.source == .none && !hasDisconnect
   }
 
   /// The bytes that the ranges of a close reason or of an event point into.

@@ -138,15 +138,16 @@ extension STOMPSession {
     guard destination.count > 0, HeaderText.isValid(destination, version, isName: false) else {
       throw .destination
     }
-    guard mode != .individual || newest.hasNack else { throw .version }
+    guard mode != .individual || (phase == .up ? version : newest).hasNack else { throw .version }
     guard HeaderList.isValid(headers, version) else { throw .header }
     guard let slot = subscriptions.firstFree else { throw .full }
     var size = FrameSize(version)
-    Self.describe(to: &size, destination, mode, headers, slot)
+    let number = subscriptions.nextNumber(of: slot)
+    Self.describe(to: &size, destination, mode, headers, slot, number)
     guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
     let version = version
     var writer = FrameWriter(subscriptions.space(of: slot), version)
-    Self.describe(to: &writer, destination, mode, headers, slot)
+    Self.describe(to: &writer, destination, mode, headers, slot, number)
     let dialect = writer.dialect
     subscriptions.add(slot, mode, dialect, size: size.count, cookie: cookie)
     return slot
@@ -154,13 +155,13 @@ extension STOMPSession {
 
   private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
     to output: inout Output, _ destination: Span<UInt8>, _ mode: AckMode, _ headers: Span<UInt8>,
-    _ slot: Int
+    _ slot: Int, _ number: UInt32
   ) {
     output.begin(.subscribe)
     output.header("id", UInt32(truncatingIfNeeded: slot))
     output.header("destination", destination)
     output.header("ack", mode.name)
-    output.header("receipt", letter: Receipt.subscriptionLetter, UInt32(truncatingIfNeeded: slot))
+    output.header("receipt", letter: Receipt.subscriptionLetter, number)
     var list = HeaderList(headers)
     while let pair = list.next() {
       output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
@@ -168,6 +169,7 @@ extension STOMPSession {
     output.end()
   }
 
+  /// What waits for `acknowledge` of this subscription can't be acknowledged any more.
   public mutating func unsubscribe(_ slot: Int, cookie: UInt64) throws(STOMPError) {
     guard !isLeaving else { throw .leaving }
     guard subscriptions.isUsed(slot), subscriptions[slot].state != .unwanted,
@@ -176,20 +178,23 @@ extension STOMPSession {
     // Its frame is on its way.
     guard sending.source != .subscription || sending.slot != slot else { throw .state }
     var size = FrameSize(version)
-    Self.describeUnsubscribe(to: &size, slot)
+    let number = subscriptions.nextNumber(of: slot)
+    Self.describeUnsubscribe(to: &size, slot, number)
     guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
     let version = version
     var writer = FrameWriter(subscriptions.space(of: slot), version)
-    Self.describeUnsubscribe(to: &writer, slot)
+    Self.describeUnsubscribe(to: &writer, slot, number)
     subscriptions.remove(slot, size: size.count, cookie: cookie)
+    held.subscriptionEnds(slot)
+    unblock()
   }
 
   private static func describeUnsubscribe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ slot: Int
+    to output: inout Output, _ slot: Int, _ number: UInt32
   ) {
     output.begin(.unsubscribe)
     output.header("id", UInt32(truncatingIfNeeded: slot))
-    output.header("receipt", letter: Receipt.subscriptionLetter, UInt32(truncatingIfNeeded: slot))
+    output.header("receipt", letter: Receipt.subscriptionLetter, number)
     output.end()
   }
 
@@ -212,7 +217,10 @@ extension STOMPSession {
       if control.tailCount < size.count &+ Self.controlReserve, sending.source != .control {
         control.compact()
       }
-      guard control.tailCount >= size.count &+ Self.controlReserve else { throw .full }
+      guard control.tailCount >= size.count &+ Self.controlReserve else {
+        wasControlFull = true
+        throw .full
+      }
       Self.write(to: &control, held, slot, isAccepted, version)
       control.append(size.count)
     } else {
@@ -221,6 +229,10 @@ extension STOMPSession {
       append(.acknowledge, offset, size.count, transaction, cookie: 0, hasReceipt: false)
     }
     held.acknowledged(slot)
+    unblock()
+  }
+
+  private mutating func unblock() {
     if arrival.isBlocked { (arrival.isBlocked, arrival.isUnblocked) = (false, true) }
   }
 
@@ -228,7 +240,6 @@ extension STOMPSession {
   public mutating func resume(at now: Instant) {
     guard phase == .up, arrival.isUnblocked else { return }
     arrival.isUnblocked = false
-    readsAgain(at: now)
     parse(at: now)
   }
 

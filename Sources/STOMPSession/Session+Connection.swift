@@ -11,6 +11,8 @@ extension STOMPSession {
     hasDisconnect = false
     leaveDeadline = nil
     receiptDeadline = nil
+    forgetStop()
+    wasControlFull = false
     arrival = Arrival()
     sending = Sending()
     receiver.removeAll()
@@ -33,8 +35,10 @@ extension STOMPSession {
     transactions.connectionEnded()
     outbox.connectionEnded()
     subscriptions.connectionEnded()
-    // A message that is not whole has no further parts.
-    if arrival.large != nil, !arrival.event.isBorrowed { arrival.event.kind = .none }
+    // A message that is not whole has no further parts; its last one makes it whole.
+    if arrival.large != nil, !arrival.event.isBorrowed, !arrival.event.message.isLast {
+      arrival.event.kind = .none
+    }
     arrival.large = nil
     arrival.isBlocked = false
   }
@@ -44,12 +48,15 @@ extension STOMPSession {
     receiver.append(count)
     counters.bytesReceived.add(count)
     counters.receiveCalls.add(1)
+    advance(to: now)
     heartBeats.heard(at: now)
     parse(at: now)
+    noteStop(at: now)
   }
 
   public mutating func timedOut(at now: Instant) {
     guard phase == .up, arrival.closeReason == nil else { return }
+    advance(to: now)
     // "a client may not receive the last frame sent by the server" ("Connection Lingering").
     if let leaveDeadline, leaveDeadline.isReached(at: now) { return close(.requested) }
     beat(at: now)
@@ -72,7 +79,7 @@ extension STOMPSession {
   }
 
   /// The server takes nothing any more, and sends nothing.
-  public mutating func peerClosed() { if leaveDeadline != nil { close(.requested) } }
+  public mutating func peerClosed() { if hasSentDisconnect { close(.requested) } }
 
   mutating func close(_ cause: STOMPCloseReason.Cause) {
     guard arrival.closeReason == nil else { return }
@@ -86,11 +93,11 @@ extension STOMPSession {
 
   public mutating func beginDisconnect() { isLeaving = true }
 
-  /// Queues DISCONNECT with a receipt: "to do a graceful shutdown". False: there is no room for it yet.
-  public mutating func disconnect() -> Bool {
+  /// Queues DISCONNECT with a receipt: "to do a graceful shutdown". It goes out behind the frame that is being sent, and
+  /// before all others: "Clients MUST NOT send any more frames after the DISCONNECT frame is sent." False: there is no room
+  /// for it yet.
+  public mutating func disconnect(at now: Instant) -> Bool {
     guard !hasDisconnect else { return true }
-    // Behind what is being sent it would leave before frames of other queues, which may not follow it.
-    guard sending.source != .control else { return false }
     var size = FrameSize(version)
     Self.describeDisconnect(to: &size)
     guard control.tailCount >= size.count else { return false }
@@ -99,6 +106,9 @@ extension STOMPSession {
     Self.describeDisconnect(to: &writer)
     control.append(size.count)
     hasDisconnect = true
+    leaveDeadline = now.advanced(by: Self.leaveTimeout)
+    // A frame of which nothing was sent waits for the next connection.
+    if sending.sent == 0, sending.source == .outbox || sending.source == .subscription { sending = Sending() }
     return true
   }
 
@@ -110,17 +120,23 @@ extension STOMPSession {
     output.end()
   }
 
-  public var hasUnsentDisconnect: Bool { hasDisconnect && !control.isEmpty }
+  var hasSentDisconnect: Bool { hasDisconnect && control.isEmpty }
+  /// It is still of use: the server has not ended the connection by itself.
+  public var hasUnsentDisconnect: Bool {
+    guard hasDisconnect, !control.isEmpty else { return false }
+    if let reason = arrival.closeReason, case .requested = reason.cause { return true }
+    return arrival.closeReason == nil
+  }
 }
 
 /// What a receipt is called: a number for a frame of the queue, and letters for others.
 enum Receipt: BitwiseCopyable {
   case frame(UInt32)
-  case subscription(Int)
+  case subscription(UInt32)
   case end
 
   static var disconnect: StaticString { "bye" }
-  /// Before the number of a subscription's slot, in its receipt.
+  /// Before the number of SUBSCRIBE and UNSUBSCRIBE (`SubscriptionSlots.number`).
   static var subscriptionLetter: UInt8 { UInt8(ascii: "s") }
 
   /// `nil`: it is none of this client.
@@ -129,8 +145,8 @@ enum Receipt: BitwiseCopyable {
     if text.equals(Self.disconnect) {
       self = .end
     } else if text[0] == Self.subscriptionLetter {
-      guard let slot = DecimalNumber.parse(text.extracting(1..<text.count), most: 65_535) else { return nil }
-      self = .subscription(slot)
+      guard let number = DecimalNumber.parse32(text.extracting(1..<text.count)) else { return nil }
+      self = .subscription(number)
     } else {
       guard let number = DecimalNumber.parse32(text) else { return nil }
       self = .frame(number)

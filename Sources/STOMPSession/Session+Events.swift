@@ -15,8 +15,10 @@ public enum STOMPEvent: BitwiseCopyable {
 extension STOMPSession {
   public var hasEvent: Bool {
     isConnectedWaiting || outbox.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
-      || isMessageWaiting || outbox.hasRoomEvent
+      || isMessageWaiting || hasRoomEvent
   }
+
+  private var hasRoomEvent: Bool { outbox.hasRoomEvent || wasControlFull && control.isEmpty }
 
   private var isMessageWaiting: Bool { arrival.event.kind != .none && !arrival.event.isBorrowed }
   private var isConnectedWaiting: Bool { arrival.event.kind == .connected && !arrival.event.isBorrowed }
@@ -43,10 +45,14 @@ extension STOMPSession {
     if isMessageWaiting {
       arrival.event.isBorrowed = true
       if arrival.parser.frame.hasEscapes { undoEscapes() }
+      let token = arrival.event.message.token
+      // Its subscription may have ended since it came.
+      if token != 0, held.slot(of: token) == nil { arrival.event.message.token = 0 }
       return .message(arrival.event.message)
     }
-    if outbox.hasRoomEvent {
-      outbox.takeRoomEvent()
+    if hasRoomEvent {
+      if outbox.hasRoomEvent { outbox.takeRoomEvent() }
+      if control.isEmpty { wasControlFull = false }
       return .room
     }
     return nil
@@ -68,7 +74,6 @@ extension STOMPSession {
   public mutating func release(at now: Instant) {
     guard arrival.event.isBorrowed else { return }
     let event = arrival.event
-    readsAgain(at: now)
     arrival.event.kind = .none
     arrival.event.isBorrowed = false
     if event.kind == .part, arrival.large != nil {
@@ -76,6 +81,7 @@ extension STOMPSession {
     } else if phase != .disconnected, arrival.hasHead {
       consume(event.size)
     }
-    if phase != .disconnected { parse(at: now) }
+    guard phase != .disconnected else { return }
+    parse(at: now)
   }
 }

@@ -54,9 +54,14 @@ extension STOMPSession {
   private mutating func sizeOfWhole() -> Int? {
     let frame = arrival.parser.frame
     if let length = frame.contentLength {
+      // Compared like this, because a size of nearly 2^31 has no room in an `Int` of 32 bits.
+      guard length < receiver.capacity &- frame.bodyOffset else {
+        beginLarge(length)
+        return nil
+      }
       let size = frame.bodyOffset &+ length &+ 1
       guard receiver.count >= size else {
-        if size > receiver.capacity { beginLarge(length) } else { makeRoom(for: size) }
+        makeRoom(for: size)
         return nil
       }
       guard receiver[size &- 1] == 0 else {
@@ -86,9 +91,8 @@ extension STOMPSession {
 
   private mutating func take(_ size: Int, at now: Instant) {
     let frame = arrival.parser.frame
-    guard (frame.command == .connected) == (phase != .up) || frame.command == .error else {
-      return close(.malformed(.order))
-    }
+    let wanted: Phase = frame.command == .connected ? .awaiting : .up
+    guard phase == wanted || frame.command == .error else { return close(.malformed(.order)) }
     switch frame.command {
     case .connected:
       connected(frame, at: now)
@@ -146,14 +150,15 @@ extension STOMPSession {
   private mutating func confirmed(_ receipt: Receipt?) {
     switch receipt {
     case .frame(let number): _ = outbox.confirmed(number)
-    case .subscription(let slot): subscriptions.confirmed(slot)
-    case .end: if hasDisconnect { close(.requested) }
+    case .subscription(let number): subscriptions.confirmed(number)
+    case .end: if hasSentDisconnect { close(.requested) }
     // RabbitMQ's MESSAGE carries the receipt header of whoever sent it; a RECEIPT of somebody else says nothing.
     case nil: break
     }
   }
 
   private mutating func failed(_ frame: ServerFrame, bodySize: Int) {
+    counters.framesReceived.add(1)
     let isRefusal = phase != .up
     if frame.hasEscapes { undoEscapes() }
     let said = arrival.parser.frame
@@ -163,7 +168,7 @@ extension STOMPSession {
     reason.body = ByteRange(offset: receiver.position &+ said.bodyOffset, count: bodySize)
     switch Receipt(text(said.receiptID)) {
     case .frame(let number): _ = outbox.refused(number)
-    case .subscription(let slot): subscriptions.refused(slot)
+    case .subscription(let number): subscriptions.refused(number)
     case .end, nil: break
     }
     arrival.closeReason = reason
@@ -189,7 +194,8 @@ extension STOMPSession {
     if let slot = DecimalNumber.parse(text(frame.subscription), most: 65_535), subscriptions.isUsed(slot) {
       message.subscription = slot
     }
-    guard message.subscription >= 0, subscriptions[message.subscription].mode != .automatic else {
+    // That of a subscription which ends can't be acknowledged any more: the server delivers it again.
+    guard message.subscription >= 0, subscriptions[message.subscription].wantsAcknowledgements else {
       return message
     }
     guard !held.isFull else {
@@ -233,6 +239,8 @@ extension STOMPSession {
       return
     }
     if receiver.position > 0 { receiver.compact() }
+    // No part would have room behind the head.
+    guard frame.bodyOffset < receiver.capacity else { return close(.headTooLarge) }
     guard let message = message(frame) else { return }
     counters.messagesReceived.add(1)
     if length == nil { counters.messagesOversize.add(1) }

@@ -10,8 +10,8 @@ extension STOMPSession {
     case .disconnected, .awaiting: return false
     case .connecting: return true
     case .up:
-      return arrival.closeReason == nil
-        && (!control.isEmpty || subscriptions.unsent > 0 || outbox.hasUnsent)
+      guard arrival.closeReason == nil else { return false }
+      return !control.isEmpty || !hasDisconnect && (subscriptions.unsent > 0 || outbox.hasUnsent)
     }
   }
 
@@ -25,8 +25,10 @@ extension STOMPSession {
     guard phase == .connecting || phase == .up && arrival.closeReason == nil else { return }
     if phase == .connecting {
       sending.source = .connect
-    } else if !control.isEmpty, !hasDisconnect || isEmptyButForControl {
+    } else if !control.isEmpty {
       sending.source = .control
+    } else if hasDisconnect {
+      return
     } else if let slot = subscriptions.next {
       sending.source = .subscription
       sending.slot = slot
@@ -43,9 +45,6 @@ extension STOMPSession {
     control.append(1)
   }
 
-  /// "Clients MUST NOT send any more frames after the DISCONNECT frame is sent."
-  private var isEmptyButForControl: Bool { subscriptions.unsent == 0 && !outbox.hasUnsent }
-
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
@@ -56,7 +55,10 @@ extension STOMPSession {
       case .subscription:
         let frame = subscriptions.frame(of: sending.slot)
         return frame.extracting(sending.sent..<frame.count)
-      case .outbox: return outbox.bytes.extracting(outbox.window(without: sending.sent).range)
+      case .outbox:
+        // DISCONNECT goes out behind this frame.
+        let range = hasDisconnect ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
+        return outbox.bytes.extracting(range.range)
       }
     }
   }
@@ -81,7 +83,6 @@ extension STOMPSession {
       control.removeFirst(count)
       guard control.isEmpty else { return }
       sending = Sending()
-      if hasDisconnect { leaveDeadline = now.advanced(by: Self.leaveTimeout) }
     case .subscription:
       sending.sent &+= count
       guard sending.sent == subscriptions.frame(of: sending.slot).count else { return }

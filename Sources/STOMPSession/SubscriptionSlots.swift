@@ -20,12 +20,16 @@ struct SubscriptionSlots: ~Copyable {
     var dialect = Dialect.any
     /// How many bytes its frame has.
     var size: UInt16 = 0
+    /// How many frames it has had; it wraps.
+    var frames: UInt16 = 0
     var cookie: UInt64 = 0
     /// The application waits for its result.
     var isAwaited = false
     /// That is known, and was not taken.
     var hasResult = false
     var result = SubscriptionResult.Kind.subscribed
+
+    var wantsAcknowledgements: Bool { mode != .automatic && state != .unwanted && state != .leaving }
   }
 
   private var slots: Table<Slot>
@@ -59,6 +63,19 @@ struct SubscriptionSlots: ~Copyable {
     return nil
   }
 
+  /// What the next frame of a slot is called in its receipt. A receipt may come when the slot has another frame: that of
+  /// SUBSCRIBE after `unsubscribe`.
+  func nextNumber(of slot: Int) -> UInt32 {
+    UInt32(slots[slot].frames) << 16 | UInt32(truncatingIfNeeded: slot)
+  }
+
+  /// The slot whose frame this is; `nil`: it has another one now.
+  private func slot(of number: UInt32) -> Int? {
+    let slot = Int(number & 0xFFFF)
+    guard slot < slots.count, UInt32(slots[slot].frames &- 1) == number >> 16 else { return nil }
+    return slot
+  }
+
   // MARK: The application
 
   @_lifetime(&self)
@@ -70,8 +87,8 @@ struct SubscriptionSlots: ~Copyable {
   /// SUBSCRIBE was written.
   mutating func add(_ slot: Int, _ mode: AckMode, _ dialect: Dialect, size: Int, cookie: UInt64) {
     slots[slot] = Slot(
-      state: .wanted, mode: mode, dialect: dialect, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
-      isAwaited: true)
+      state: .wanted, mode: mode, dialect: dialect, size: UInt16(truncatingIfNeeded: size),
+      frames: slots[slot].frames &+ 1, cookie: cookie, isAwaited: true)
     unsent &+= 1
   }
 
@@ -81,14 +98,14 @@ struct SubscriptionSlots: ~Copyable {
     if slots[slot].state == .wanted {
       // The server does not know it on this connection.
       unsent &-= 1
-      slots[slot] = Slot(cookie: cookie, isAwaited: true)
+      slots[slot] = Slot(frames: slots[slot].frames, cookie: cookie, isAwaited: true)
       return end(slot, .unsubscribed, .gone)
     }
     unsent &+= 1
     if slots[slot].state == .asked { unconfirmed &-= 1 }
     slots[slot] = Slot(
-      state: .unwanted, mode: slots[slot].mode, size: UInt16(truncatingIfNeeded: size), cookie: cookie,
-      isAwaited: true)
+      state: .unwanted, mode: slots[slot].mode, size: UInt16(truncatingIfNeeded: size),
+      frames: slots[slot].frames &+ 1, cookie: cookie, isAwaited: true)
   }
 
   // MARK: Sending
@@ -116,8 +133,8 @@ struct SubscriptionSlots: ~Copyable {
   // MARK: What becomes of them
 
   /// Its receipt came.
-  mutating func confirmed(_ slot: Int) {
-    guard slot >= 0, slot < slots.count else { return }
+  mutating func confirmed(_ number: UInt32) {
+    guard let slot = slot(of: number) else { return }
     if slots[slot].state == .asked || slots[slot].state == .leaving { unconfirmed &-= 1 }
     switch slots[slot].state {
     case .asked: end(slot, .subscribed, .active)
@@ -127,8 +144,8 @@ struct SubscriptionSlots: ~Copyable {
   }
 
   /// The server has refused SUBSCRIBE.
-  mutating func refused(_ slot: Int) {
-    guard slot >= 0, slot < slots.count, slots[slot].state == .asked else { return }
+  mutating func refused(_ number: UInt32) {
+    guard let slot = slot(of: number), slots[slot].state == .asked else { return }
     // The application is told, although it may have been confirmed on an earlier connection.
     slots[slot].isAwaited = true
     unconfirmed &-= 1
@@ -161,7 +178,7 @@ struct SubscriptionSlots: ~Copyable {
       let result = SubscriptionResult(slot: slot, cookie: slots[slot].cookie, kind: slots[slot].result)
       results &-= 1
       slots[slot].hasResult = false
-      if slots[slot].state == .gone { slots[slot] = Slot() }
+      if slots[slot].state == .gone { slots[slot] = Slot(frames: slots[slot].frames) }
       return result
     }
     return nil

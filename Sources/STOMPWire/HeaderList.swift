@@ -24,13 +24,18 @@ public struct HeaderList: ~Escapable {
     guard HeaderText.isValid(name, .v12, isName: true), HeaderText.isValid(value, .v12, isName: false) else {
       return false
     }
+    return !isOwn(name)
+  }
+
+  /// The library writes it itself, if a frame is to have it.
+  private static func isOwn(_ name: Span<UInt8>) -> Bool {
     let own: InlineArray<14, StaticString> = [
       "accept-version", "ack", "content-length", "content-type", "destination", "heart-beat", "host", "id",
       "login",
       "message-id", "passcode", "receipt", "subscription", "transaction",
     ]
-    for index in own.indices where name.equals(own[index]) { return false }
-    return true
+    for index in own.indices where name.equals(own[index]) { return true }
+    return false
   }
 
   /// Writes a header that `canHave` allows; `target` has just the room for it.
@@ -61,14 +66,16 @@ public struct HeaderList: ~Escapable {
       name: ByteRange(offset: start, count: name), value: ByteRange(offset: start &+ name, count: value))
   }
 
-  /// Whether the list is whole, and each text is one that a header may have: UTF-8 without zeros; and, in a version without
-  /// escapes, without the bytes that would need them.
+  /// Whether the list is whole, each text is one that a header may have: UTF-8 without zeros; and, in a version without
+  /// escapes, without the bytes that would need them; and no header is one that the library writes itself: a program may
+  /// have made the list by hand.
   public static func isValid(_ bytes: Span<UInt8>, _ version: STOMPVersion) -> Bool {
     var list = HeaderList(bytes)
     while let pair = list.next() {
       guard pair.name.count > 0,
         HeaderText.isValid(bytes.extracting(pair.name.range), version, isName: true),
-        HeaderText.isValid(bytes.extracting(pair.value.range), version, isName: false)
+        HeaderText.isValid(bytes.extracting(pair.value.range), version, isName: false),
+        !isOwn(bytes.extracting(pair.name.range))
       else { return false }
     }
     return list.position == bytes.count

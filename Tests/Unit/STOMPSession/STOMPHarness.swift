@@ -102,7 +102,7 @@ final class STOMPHarness {
     return true
   }
 
-  func disconnect() -> Bool { session.disconnect() }
+  func disconnect() -> Bool { session.disconnect(at: now) }
 
   /// What the server has said, in the buffer.
   func received(_ range: ByteRange) -> String { Self.shown(Self.received(session, range)) }
@@ -144,6 +144,7 @@ final class STOMPHarness {
   /// The next event as a line; empty: there is none.
   func event() -> String {
     session.release(at: now)
+    session.advance(to: now)
     hear()
     guard let event = session.nextEvent(at: now) else { return "" }
     switch event {

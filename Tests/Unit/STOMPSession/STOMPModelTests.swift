@@ -225,6 +225,7 @@ private final class ModelRun {
       do {
         try harness.session.unsubscribe(slot, cookie: 0)
         slots.remove(slot)
+        tokens.removeAll { $0.slot == slot }
       } catch {
         check(error == .state, "unsubscribe: \(error)")
       }

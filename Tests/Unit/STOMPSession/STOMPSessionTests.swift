@@ -254,8 +254,8 @@ private typealias Harness = STOMPHarness
     try harness.session.unsubscribe(0, cookie: 8)
     #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(0, cookie: 8) }
     #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(2, cookie: 8) }
-    #expect(harness.sent() == "UNSUBSCRIBE/id:0/receipt:s0//^")
-    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.sent() == "UNSUBSCRIBE/id:0/receipt:s65536//^")
+    harness.say("RECEIPT/receipt-id:s65536//^")
     #expect(harness.events() == ["unsubscribed 0 8"])
     #expect(try harness.subscribe("/topic/new") == 0)
   }
@@ -477,10 +477,10 @@ private typealias Harness = STOMPHarness
     try harness.session.acknowledge(tokens[1])
     try harness.session.unsubscribe(1, cookie: 0)
     _ = harness.sent()
-    harness.say("RECEIPT/receipt-id:s1//^")
+    harness.say("RECEIPT/receipt-id:s65537//^")
     _ = harness.events()
     #expect(try harness.subscribe("f", .individual) == 1)
-    try harness.session.acknowledge(tokens[0])
+    #expect(throws: STOMPError.token) { try harness.session.acknowledge(tokens[0]) }
     #expect(harness.session.held.count == 0)
   }
 
@@ -580,8 +580,78 @@ private typealias Harness = STOMPHarness
     try harness.session.unsubscribe(slot, cookie: 0)
     _ = harness.sent()
     #expect(harness.session.nextDeadline == harness.now.advanced(by: 1000))
-    harness.say("RECEIPT/receipt-id:s0//^")
+    harness.say("RECEIPT/receipt-id:s65536//^")
     #expect(harness.session.nextDeadline == nil)
+  }
+
+  /// Messages that come on do not put it off.
+  @Test func aReceiptThatMessagesHide() throws {
+    let harness = Harness { $0.receiptTimeout = 500 }
+    _ = try harness.subscribe("d")
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.events().count == 1 && harness.send("1", receipt: true) == nil)
+    _ = harness.sent()
+    for _ in 1...5 {
+      #expect(harness.session.closeReason == nil)
+      harness.now = harness.now.advanced(by: 100)
+      harness.say("MESSAGE/subscription:0/message-id:m/destination:d//1^")
+      #expect(harness.events().count == 1)
+      harness.session.timedOut(at: harness.now)
+    }
+    guard case .receiptTimeout = harness.session.closeReason?.cause else {
+      Issue.record("no reason")
+      return
+    }
+  }
+
+  /// The receipt of SUBSCRIBE says nothing of UNSUBSCRIBE, nor that of UNSUBSCRIBE of the next subscription there.
+  @Test func aReceiptOfTheFrameBefore() throws {
+    let harness = Harness()
+    harness.connect()
+    let slot = try harness.subscribe("a", cookie: 1)
+    #expect(harness.sent().contains("receipt:s0/"))
+    try harness.session.unsubscribe(slot, cookie: 2)
+    #expect(harness.sent() == "UNSUBSCRIBE/id:0/receipt:s65536//^")
+    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.events() == [] && harness.session.receiptsDue == 1)
+    harness.say("RECEIPT/receipt-id:s65536//^")
+    #expect(harness.events() == ["unsubscribed 0 2"])
+    #expect(try harness.subscribe("b", cookie: 3) == slot)
+    #expect(harness.sent().contains("receipt:s131072/"))
+    harness.say("RECEIPT/receipt-id:s65536//^RECEIPT/receipt-id:s0//^")
+    #expect(harness.events() == [])
+    harness.say("ERROR/receipt-id:s131072/message:no//^")
+    harness.session.connectionClosed()
+    #expect(harness.events() == ["refused 0 3"])
+  }
+
+  /// An ERROR may come instead: nothing else is due before the drain is over.
+  @Test func drainingWaitsForSubscriptions() throws {
+    let harness = Harness()
+    harness.connect()
+    _ = try harness.subscribe("a")
+    #expect(harness.session.isDrained == false)
+    _ = harness.sent()
+    #expect(harness.session.isDrained == false)
+    harness.say("RECEIPT/receipt-id:s0//^")
+    #expect(harness.session.isDrained == true)
+  }
+
+  /// Numbers from before the first one that waits, and from behind the last one.
+  @Test(arguments: ["1", "0", "4294967295", "2147483649", "3"])
+  func aReceiptOfNothing(_ number: String) {
+    let harness = Harness()
+    harness.connect()
+    _ = harness.send("1", cookie: 1, receipt: true)
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:1//^")
+    #expect(
+      harness.events() == ["completed 1 delivered"] && harness.send("2", cookie: 2, receipt: true) == nil)
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:\(number)//^")
+    #expect(harness.events() == [] && harness.session.closeReason == nil)
   }
 
   /// What waits for bytes is told when there are as many, and not before.
@@ -703,6 +773,7 @@ private typealias Harness = STOMPHarness
     harness.session.timedOut(at: harness.now)
     #expect(harness.session.closeReason == nil && harness.event().hasPrefix("message"))
     harness.session.release(at: harness.now)
+    harness.session.advance(to: harness.now)
     #expect(harness.session.nextDeadline == harness.now.advanced(by: 50))
   }
 
@@ -718,10 +789,12 @@ private typealias Harness = STOMPHarness
     #expect(harness.part(3).count == 3)
     _ = try harness.subscribe("e")
     harness.session.beginDisconnect()
-    #expect(!harness.disconnect())
-    #expect(harness.sent() == "/id:a//^SUBSCRIBE/id:1/destination:e/ack:auto/receipt:s1//^")
     #expect(harness.disconnect())
-    #expect(harness.sent() == "DISCONNECT/receipt:bye//^")
+    #expect(harness.sent() == "/id:a//^DISCONNECT/receipt:bye//^")
+    // What was not sent waits for the next connection.
+    harness.session.connectionClosed()
+    harness.connect()
+    #expect(harness.sent().contains("id:1/destination:e/"))
   }
 
   /// Other credentials, in the room that there is for them, from the next CONNECT on.
@@ -879,12 +952,161 @@ private typealias Harness = STOMPHarness
     }
   }
 
-  /// The drain took too long: DISCONNECT goes behind what is queued.
-  @Test func disconnectIsTheLast() {
+  /// The drain took too long: DISCONNECT goes behind the frame that is being sent, and the others stay.
+  @Test(arguments: [0, 1, 20])
+  func disconnectIsTheLast(_ sent: Int) {
     let harness = Harness()
     harness.connect()
-    _ = harness.send("1", quiet: true)
+    for body in ["1", "2", "3"] { _ = harness.send(body, quiet: true) }
+    #expect(harness.part(sent).count == sent)
     #expect(harness.disconnect())
-    #expect(harness.sent().hasSuffix("//1^DISCONNECT/receipt:bye//^"))
+    let rest = harness.sent()
+    #expect(sent == 0 ? rest == "DISCONNECT/receipt:bye//^" : rest.hasSuffix("//1^DISCONNECT/receipt:bye//^"))
+    harness.session.connectionClosed()
+    harness.connect()
+    #expect(harness.sent().filter { $0 == "^" }.count == (sent == 0 ? 3 : 2))
+  }
+
+  /// It has five seconds, sent or not; and what the server says in between is why the connection ends.
+  @Test(arguments: [true, false])
+  func disconnectThatIsNotSent(_ isRefused: Bool) {
+    let harness = Harness()
+    harness.connect()
+    _ = harness.send("1")
+    _ = harness.part(3)
+    #expect(harness.disconnect())
+    #expect(harness.session.nextDeadline == harness.now.advanced(by: 5000))
+    harness.session.peerClosed()
+    #expect(harness.session.closeReason == nil)
+    if isRefused {
+      harness.say("ERROR/message:no//^")
+      guard case .error = harness.session.closeReason?.cause else {
+        Issue.record("no reason")
+        return
+      }
+      #expect(harness.session.hasUnsentDisconnect == false)
+    } else {
+      harness.now = harness.now.advanced(by: 5000)
+      harness.session.timedOut(at: harness.now)
+      guard case .requested = harness.session.closeReason?.cause else {
+        Issue.record("not left")
+        return
+      }
+      #expect(harness.session.hasUnsentDisconnect == true)
+    }
+  }
+
+  /// Room for ACK is told, too.
+  @Test func roomForAcknowledgements() throws {
+    let harness = Harness { ($0.controlBytes, $0.heldMessages) = (100, 8) }
+    _ = try harness.subscribe("d", .individual)
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    var tokens: [UInt64] = []
+    for _ in 1...8 {
+      harness.say("MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^")
+      _ = harness.events()
+      tokens.append(harness.token)
+    }
+    var refused: STOMPError? = nil
+    for token in tokens where refused == nil {
+      do throws(STOMPError) { try harness.session.acknowledge(token) } catch { refused = error }
+    }
+    #expect(refused == .full && harness.event() == "")
+    _ = harness.sent()
+    #expect(harness.session.hasEvent && harness.events() == ["room"] && !harness.session.hasEvent)
+  }
+
+  /// The server takes back what was not acknowledged; and what still comes blocks nothing.
+  @Test func unsubscribingWithMessagesThatWait() throws {
+    let harness = Harness { $0.heldMessages = 1 }
+    let slot = try harness.subscribe("d", .individual)
+    harness.connect()
+    _ = harness.sent()
+    let message = "MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^"
+    harness.say("RECEIPT/receipt-id:s0//^" + message + message + message)
+    #expect(harness.events().count == 2 && !harness.session.wantsReceive)
+    let token = harness.token
+    try harness.session.unsubscribe(slot, cookie: 3)
+    #expect(harness.session.heldCount == 0)
+    #expect(throws: STOMPError.token) { try harness.session.acknowledge(token) }
+    harness.session.resume(at: harness.now)
+    _ = harness.sent()
+    #expect(harness.events().count == 2 && harness.token == 0)
+    harness.say("RECEIPT/receipt-id:s65536//^")
+    #expect(harness.events() == ["unsubscribed 0 3"])
+  }
+
+  /// The head alone fills the buffer: no byte of the body would ever have room.
+  @Test(arguments: ["content-length:1000/", ""], [0, 1])
+  func aHeadThatFillsTheBuffer(_ length: String, _ room: Int) throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d")
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    _ = harness.events()
+    let head = "MESSAGE/subscription:0/message-id:m/destination:d/\(length)"
+    let filling = 512 - room - head.utf8.count - "x:".utf8.count - 2
+    harness.say(
+      head + "x:" + String(repeating: "y", count: filling) + "//" + String(repeating: "b", count: 1000) + "^")
+    if room > 0 {
+      #expect(harness.events().isEmpty == false && harness.session.closeReason == nil)
+      return
+    }
+    guard case .headTooLarge = harness.session.closeReason?.cause else {
+      Issue.record("no reason")
+      return
+    }
+  }
+
+  /// A server that does not wait for CONNECT.
+  @Test func connectedTooEarly() {
+    let harness = Harness()
+    harness.session.connectionOpened()
+    _ = harness.part(3)
+    harness.say("CONNECTED/version:1.2//^")
+    guard case .malformed(.order) = harness.session.closeReason?.cause else {
+      Issue.record("no reason")
+      return
+    }
+  }
+
+  /// The connection ended behind it: it is as whole as a message that came in one piece.
+  @Test func theLastPartOutlastsTheConnection() throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d")
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    _ = harness.events()
+    harness.say(
+      "MESSAGE/subscription:0/message-id:m/destination:d/content-length:600//"
+        + String(repeating: "b", count: 600) + "^")
+    #expect(harness.event().hasSuffix("more"))
+    harness.session.release(at: harness.now)
+    harness.say("")
+    #expect(harness.session.hasEvent == true)
+    harness.session.connectionClosed()
+    let last = harness.events()
+    #expect(last.count == 1 && last[0].contains(" at "))
+  }
+
+  /// The program has made the list by hand.
+  @Test(arguments: ["receipt", "destination", "transaction"])
+  func aHeaderThatTheLibraryWrites(_ name: String) throws {
+    let harness = Harness()
+    #expect(harness.send("1", headers: [(name, "x")]) == .header)
+    #expect(throws: STOMPError.header) { try harness.subscribe("d", headers: [(name, "x")]) }
+  }
+
+  /// The version that is spoken does not have it, although one that is offered has.
+  @Test func individualOnAnOlderConnection() throws {
+    let harness = Harness()
+    harness.connect("1.0")
+    #expect(throws: STOMPError.version) { try harness.subscribe("d", .individual) }
+    harness.session.connectionClosed()
+    #expect(try harness.subscribe("d", .individual) == 0)
   }
 }
