@@ -29,13 +29,19 @@ public struct HeaderList: ~Escapable {
 
   /// The library writes it itself, if a frame is to have it.
   private static func isOwn(_ name: Span<UInt8>) -> Bool {
-    let own: InlineArray<14, StaticString> = [
-      "accept-version", "ack", "content-length", "content-type", "destination", "heart-beat", "host", "id",
-      "login",
-      "message-id", "passcode", "receipt", "subscription", "transaction",
-    ]
-    for index in own.indices where name.equals(own[index]) { return true }
-    return false
+    switch name.count {
+    case 2: name.equals("id")
+    case 3: name.equals("ack")
+    case 4: name.equals("host")
+    case 5: name.equals("login")
+    case 7: name.equals("receipt")
+    case 8: name.equals("passcode")
+    case 10: name.equals("heart-beat") || name.equals("message-id")
+    case 11: name.equals("destination") || name.equals("transaction")
+    case 12: name.equals("content-type") || name.equals("subscription")
+    case 14: name.equals("accept-version") || name.equals("content-length")
+    default: false
+    }
   }
 
   /// Writes a header that `canHave` allows; `target` has just the room for it.

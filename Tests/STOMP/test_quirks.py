@@ -75,9 +75,9 @@ def test_bodies_of_any_size(broker, queue, clients, size):
 
 
 def test_heart_beats_keep_a_connection(broker, clients):
-    # ActiveMQ promises less, too, and does not keep it.
-    client = clients(broker, heart_beat_send_ms=1000, heart_beat_receive_ms=1000)
-    client.run(5)
+    # ActiveMQ promises less, too, and does not keep it; on a busy machine it is a second late.
+    client = clients(broker, heart_beat_send_ms=3000, heart_beat_receive_ms=3000)
+    client.run(10)
     assert client.state == stomp.State.CONNECTED and client.stats["connections"] == 1
 
 
