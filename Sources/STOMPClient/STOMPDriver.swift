@@ -51,6 +51,7 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
   public mutating func unsubscribe(_ slot: Int, cookie: UInt64) throws(STOMPError) {
     offeredBytes = 0
     try engine.session.unsubscribe(slot, cookie: cookie)
+    engine.session.resume(at: now)
   }
 
   public mutating func acknowledge(

@@ -96,6 +96,23 @@ def test_a_message_that_was_not_acknowledged_comes_again(broker, queue, clients)
     again.ack()
 
 
+def test_an_end_with_messages_that_wait(broker, queue, clients):
+    """They block reading, and the receipt of UNSUBSCRIBE is behind them. The broker gives them to somebody else."""
+    if name(broker) == "CoilMQ":
+        pytest.skip("it forgets what was not acknowledged")
+    client = clients(broker, held_messages=1)
+    for number in range(20):
+        client.send(queue, str(number), receipt=True, wait=True, timeout=PATIENCE)
+    subscription = client.subscribe(queue, ack="client-individual", timeout=PATIENCE)
+    first = client.receive(timeout=PATIENCE)
+    client.unsubscribe(subscription, timeout=PATIENCE)
+    with pytest.raises(stomp.ArgumentError):
+        first.ack()
+    other = clients(broker)
+    other.subscribe(queue, timeout=PATIENCE)
+    assert {other.receive(timeout=PATIENCE).text() for _ in range(20)} == {str(number) for number in range(20)}
+
+
 def test_a_transaction_that_is_aborted(broker, queue, clients):
     client = clients(broker)
     transaction = client.begin()
