@@ -816,7 +816,8 @@ SST_API int32_t sst_subscribe(sst_client *client, const sst_subscription *subscr
 /*
  * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then, with the
  * token 0. If the completion of sst_subscribe() has not been taken, there is none any more. The tokens of its messages
- * end as well: what was not acknowledged before, the server gives to another subscriber.
+ * end as well: what was not acknowledged before, the server gives to another subscriber, ActiveMQ at once, RabbitMQ
+ * when the connection ends.
  *
  * client         the client
  * subscription   of sst_subscribe()

@@ -97,7 +97,8 @@ def test_a_message_that_was_not_acknowledged_comes_again(broker, queue, clients)
 
 
 def test_an_end_with_messages_that_wait(broker, queue, clients):
-    """They block reading, and the receipt of UNSUBSCRIBE is behind them. The broker gives them to somebody else."""
+    """They block reading, and the receipt of UNSUBSCRIBE is behind them. RabbitMQ gives them to somebody else when the
+    connection ends."""
     if name(broker) == "CoilMQ":
         pytest.skip("it forgets what was not acknowledged")
     client = clients(broker, held_messages=1)
@@ -108,6 +109,7 @@ def test_an_end_with_messages_that_wait(broker, queue, clients):
     client.unsubscribe(subscription, timeout=PATIENCE)
     with pytest.raises(stomp.ArgumentError):
         first.ack()
+    client.close()
     other = clients(broker)
     other.subscribe(queue, timeout=PATIENCE)
     assert {other.receive(timeout=PATIENCE).text() for _ in range(20)} == {str(number) for number in range(20)}
