@@ -145,7 +145,7 @@ enum {
     SST_ERR_MALFORMED = -301,         /* it sent what is no frame, or none that is allowed here: see rule */
     SST_ERR_REFUSED = -303,           /* it answered CONNECT, or this frame, with ERROR */
     SST_ERR_SERVER_CLOSED = -304,     /* it sent ERROR, which ends the connection */
-    SST_ERR_HEART_BEAT = -305,        /* nothing came for twice the time that it had agreed to */
+    SST_ERR_HEART_BEAT = -305,        /* nothing came for two and a half times the time that it had agreed to */
     SST_ERR_UNKNOWN = -306,           /* the connection ended after the frame was sent, and before its receipt
                                          came: the server may have it, or not */
     SST_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a frame whose headers do not fit into receive_bytes, or, with
@@ -411,7 +411,7 @@ typedef struct sst_options {
     /*
      * Heart-beats, from 1.1 on ("Heart-beating"): each side says what it can send and what it wants, and the
      * slower of the two counts. The client sends one when it has sent nothing for four fifths of the agreed
-     * time, and takes the server for dead when nothing came for twice the time.
+     * time, and takes the server for dead when nothing came for two and a half times the agreed time.
      */
     uint32_t heart_beat_send_ms;    /* the least time between two that this client sends: 1 to 86,400,000; 0:
                                        10,000; SST_OFF: it sends none */

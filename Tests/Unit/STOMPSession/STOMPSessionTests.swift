@@ -888,7 +888,7 @@ private typealias Harness = STOMPHarness
     pass(100)
     #expect(harness.sent() == "")
     harness.say("/")
-    harness.now = harness.now.advanced(by: 999)
+    harness.now = harness.now.advanced(by: 1249)
     harness.session.timedOut(at: harness.now)
     #expect(harness.session.closeReason == nil)
     harness.now = harness.now.advanced(by: 1)

@@ -91,7 +91,7 @@ class ConnectionListener:
         """The connection has ended."""
 
     def on_heartbeat_timeout(self) -> None:
-        """Nothing came for twice the time that the server had agreed to."""
+        """Nothing came for two and a half times the time that the server had agreed to."""
 
     def on_message(self, frame: Frame) -> None:
         """A message came: MESSAGE. Its body is a str, or bytes with auto_decode=False."""
