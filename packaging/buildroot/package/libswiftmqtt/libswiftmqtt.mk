@@ -53,6 +53,8 @@ LIBSWIFTMQTT_DEPENDENCIES += python3
 define LIBSWIFTMQTT_INSTALL_PYTHON
 	mkdir -p $(TARGET_DIR)/usr/lib/python$(PYTHON3_VERSION_MAJOR)/site-packages
 	cp -r $(@D)/python/swiftmqtt $(TARGET_DIR)/usr/lib/python$(PYTHON3_VERSION_MAJOR)/site-packages/
+	$(if $(BR2_PACKAGE_LIBSWIFTMQTT_STOMP),,\
+		rm -r $(TARGET_DIR)/usr/lib/python$(PYTHON3_VERSION_MAJOR)/site-packages/swiftmqtt/stomp)
 endef
 LIBSWIFTMQTT_POST_INSTALL_TARGET_HOOKS += LIBSWIFTMQTT_INSTALL_PYTHON
 endif

@@ -45,6 +45,10 @@ do_install:append() {
         (cd ${S}/python && find swiftmqtt -name '*.py' -o -name py.typed) | while read -r file; do
             install -D -m 0644 "${S}/python/$file" "${D}${PYTHON_SITEPACKAGES_DIR}/$file"
         done
+        # Python's STOMP needs libswiftstomp.
+        if ! ${@bb.utils.contains('PACKAGECONFIG', 'stomp', 'true', 'false', d)}; then
+            rm -r "${D}${PYTHON_SITEPACKAGES_DIR}/swiftmqtt/stomp"
+        fi
     fi
 }
 
@@ -73,6 +77,7 @@ TLS_OF_PROGRAMS = "${@bb.utils.contains('PACKAGECONFIG', 'tls', '${PN}-tls', '',
 RRECOMMENDS:swiftmqtt-tools = "${TLS_OF_PROGRAMS}"
 RRECOMMENDS:python3-swiftmqtt = "${TLS_OF_PROGRAMS}"
 RRECOMMENDS:${PN}-tls = "ca-certificates"
+RSUGGESTS:python3-swiftmqtt = "libswiftstomp"
 
 # A program for libmosquitto uses the drop-in when its directory is in LD_LIBRARY_PATH: it is nobody's dependency.
 PRIVATE_LIBS:${PN}-mosquitto = "libmosquitto.so.1"
