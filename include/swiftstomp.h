@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT
  *
  * This header is the contract. Read it from the top: first the conventions that hold for every function,
- * then chapters from simple to advanced. Who knows swiftmqtt.h knows most of it.
+ * then chapters from simple to advanced. If you know swiftmqtt.h, you know most of it.
  *
  *     1  Bytes, status codes and names
  *     2  Headers
@@ -595,7 +595,7 @@ SST_API int32_t sst_disconnect(sst_client *client, uint32_t drain_ms);
  * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT,
  *   SST_ERR_TOKEN      attempt is not the current one
  *   SST_ERR_STATE      the attempt does not wait for this, or no longer does
- *   SST_ERR_HEADER     one of them is no text that CONNECT may have
+ *   SST_ERR_HEADER     one of them is not UTF-8, or has a zero or an end of a line
  *   SST_ERR_TOO_LARGE  both exceed sst_options.credential_bytes
  */
 SST_API int32_t sst_credentials(sst_client *client, uint32_t attempt, const sst_bytes *login,
@@ -829,9 +829,32 @@ SST_API int32_t sst_subscribe(sst_client *client, const sst_subscription *subscr
 SST_API int32_t sst_unsubscribe(sst_client *client, uint32_t subscription, uint64_t cookie);
 
 /*
+ * Ends a subscription with more headers: for a durable one, which outlives the connection at the server until
+ * UNSUBSCRIBE says that it is to end. The server has to have this frame, so it waits for a connection if there is none,
+ * and is sent even if SUBSCRIBE was not. If the connection ends after that, and before the receipt, the
+ * SST_EVENT_COMPLETED has SST_ERR_UNKNOWN, and the subscription has ended here: subscribe and unsubscribe again.
+ *
+ * RabbitMQ wants "durable" and "auto-delete" as they were in SUBSCRIBE, and that the client is subscribed on this
+ * connection. ActiveMQ wants "activemq.subscriptionName", the same as the client-id from 1.1 on, and that nobody is
+ * subscribed: call this before sst_connect(), after a sst_subscribe() to the same destination.
+ *
+ * client         the client
+ * subscription   of sst_subscribe()
+ * headers        a list of chapter 2; empty: as sst_unsubscribe()
+ * cookie         returned in the completion
+ *
+ * Returns SST_OK, or, with nothing changed, what sst_unsubscribe() does, and
+ *   SST_ERR_NULL        headers is NULL
+ *   SST_ERR_HEADER      headers is not what it has to be
+ *   SST_ERR_TOO_LARGE   the frame is larger than subscription_bytes
+ */
+SST_API int32_t sst_unsubscribe_with(
+    sst_client *client, uint32_t subscription, const sst_bytes *headers, uint64_t cookie);
+
+/*
  * Acknowledges a message of a subscription with SST_ACK_CLIENT or SST_ACK_CLIENT_INDIVIDUAL ("ACK"), in any
- * order, also before its event is released. A token lasts as long as its connection and its subscription: after that
- * the server delivers the message again, with another token.
+ * order, also before its event is released. A token lasts as long as its connection and its subscription, and ends with
+ * sst_disconnect(): after that the server delivers the message again, with another token.
  *
  * Outside of a transaction ACK goes out before frames that wait in the outbox, also those of an earlier sst_send(). A
  * program that acknowledges a request with its answer sends both in one transaction, or waits for the answer's receipt.
@@ -892,7 +915,8 @@ SST_API int32_t sst_begin(sst_client *client);
 SST_API int32_t sst_commit(sst_client *client, uint32_t transaction, uint64_t cookie);
 
 /*
- * Aborts a transaction ("ABORT").
+ * Aborts a transaction ("ABORT"). The messages that were acknowledged in it are not, and the server delivers them again:
+ * at the latest when the connection ends. Their tokens have ended.
  *
  * client        the client
  * transaction   of sst_begin()

@@ -48,9 +48,11 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
     return try engine.session.subscribe(to: destination, mode, headers: headers, cookie: cookie)
   }
 
-  public mutating func unsubscribe(_ slot: Int, cookie: UInt64) throws(STOMPError) {
+  public mutating func unsubscribe(
+    _ slot: Int, headers: Span<UInt8>, cookie: UInt64
+  ) throws(STOMPError) {
     offeredBytes = 0
-    try engine.session.unsubscribe(slot, cookie: cookie)
+    try engine.session.unsubscribe(slot, headers: headers, cookie: cookie)
     engine.session.resume(at: now)
   }
 
@@ -92,6 +94,8 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
 
   /// Disconnects when everything is sent and confirmed, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {
-    if beginDisconnect(drain: drain, at: now) { engine.beginDisconnect() }
+    guard beginDisconnect(drain: drain, at: now) else { return }
+    engine.beginDisconnect()
+    engine.session.resume(at: now)
   }
 }

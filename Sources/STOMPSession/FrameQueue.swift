@@ -35,6 +35,8 @@ struct FrameQueue: ~Copyable {
     var isQuiet: Bool
     /// Its completion waits in the chain.
     var isWaiting = false
+    /// It was sent on an earlier connection, and waits to be sent again.
+    var isRepeated = false
     var dialect = Dialect.any
   }
 
@@ -85,7 +87,8 @@ struct FrameQueue: ~Copyable {
     let head = Int(entries[at: 0].offset)
     let last = entries[at: entries.count &- 1]
     let tail = Int(last.offset) &+ Int(last.size)
-    return tail >= head ? tail &- head : capacity &- head &+ tail
+    // Each has a byte at least: a tail that is where the head is has gone all the way round.
+    return tail > head ? tail &- head : capacity &- head &+ tail
   }
 
   var isEmpty: Bool { entries.count == 0 }
@@ -133,13 +136,17 @@ struct FrameQueue: ~Copyable {
     entries.append(entry)
   }
 
-  /// A frame that can't be sent takes its place only to be told. False: there is none now.
+  /// A frame that can't be sent takes its place only to be told: a byte, because the ring has none without any.
+  static var failedSize: Int { 1 }
+
+  /// False: there is no place for it now.
   mutating func appendFailed(cookie: UInt64) -> Bool {
-    guard let offset = room(for: 0) else { return false }
+    guard let offset = room(for: Self.failedSize) else { return false }
     append(
       Entry(
-        cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), size: 0, transaction: 0, kind: .send,
-        hasReceipt: false, isRepeatable: false, isQuiet: false))
+        cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
+        size: UInt32(truncatingIfNeeded: Self.failedSize), transaction: 0, kind: .send, hasReceipt: false,
+        isRepeatable: false, isQuiet: false))
     mark(entries.slot(at: entries.count &- 1), .version)
     skipSent()
     return true
@@ -147,11 +154,11 @@ struct FrameQueue: ~Copyable {
 
   // MARK: Sending
 
-  /// The server has chosen a version: what was written for another one is not sent.
+  /// The server has chosen a version: what was written for another one is not sent. What was sent before is unknown as it was.
   mutating func agreed(_ version: STOMPVersion) {
     for index in unsent..<entries.count
     where entries[at: index].state == .queued && !entries[at: index].dialect.fits(version) {
-      mark(entries.slot(at: index), .version)
+      mark(entries.slot(at: index), entries[at: index].isRepeated ? .unknown : .version)
     }
     skipSent()
     removeEnded()
@@ -281,7 +288,9 @@ struct FrameQueue: ~Copyable {
       let isOfConnection = entry.transaction != 0 || entry.kind != .send
       switch entry.state {
       case .ended: break
-      case .sent where entry.isRepeatable && !isOfConnection: entries[slot].state = .queued
+      case .sent where entry.isRepeatable && !isOfConnection:
+        entries[slot].state = .queued
+        entries[slot].isRepeated = true
       case .sent: mark(slot, .unknown)
       case .queued where isOfConnection: mark(slot, .connectionLost)
       case .queued: break

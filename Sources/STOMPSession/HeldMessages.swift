@@ -1,56 +1,70 @@
 import Storage
 
-/// Messages that the application has to acknowledge: of each, what ACK has to say. A token is the number of the connection
-/// and that of the message on it, so that one of an earlier connection is recognised.
+/// Messages that the application has to acknowledge, in the order in which they came: of each, what ACK has to say. Any of
+/// them may be the next one to go, so they are a list, and not a ring. A token is a number that no other message ever has,
+/// and the slot in which the message is.
 struct HeldMessages: ~Copyable {
   struct Entry: BitwiseCopyable {
-    let subscription: UInt16
+    /// 0: the slot is free.
+    var token: UInt64 = 0
+    var subscription: UInt16 = 0
     /// Of the text in its slot.
-    let size: UInt16
+    var size: UInt16 = 0
+    /// The slots of the message before it and of the one after it; of a free slot, the next free one.
+    var previous = none
+    var next = none
     /// Acknowledging it acknowledges those before it, too: as its subscription was when it came.
-    let isCumulative: Bool
-    var isDone = false
+    var isCumulative = false
   }
 
-  private var entries: FixedRing<Entry>
+  private var entries: Table<Entry>
   /// For each slot, what names its message: the `ack` header, or `message-id`, as it came.
   private var texts: Region
   let textBytes: Int
-  /// The number of the entry at the front.
-  private var firstNumber: UInt32 = 1
-  /// Of this connection; it wraps.
-  private var connection: UInt32 = 0
+  private var last = none
+  private var firstFree = none
+  private(set) var count = 0
+  /// The number of the last token: the lower 32 bits of 48, and those above them.
+  private var number: UInt32 = 0
+  private var overflows: UInt16 = 0
+
+  /// No slot: there are at most 65,535.
+  private static var none: UInt16 { .max }
 
   init(entries: consuming Table<Entry>, texts: consuming Region, textBytes: Int) {
-    self.entries = FixedRing(entries)
+    self.entries = entries
     self.texts = texts
     self.textBytes = textBytes
+    for slot in 0..<self.entries.count { free(UInt16(truncatingIfNeeded: slot)) }
   }
 
   /// Messages that need to be acknowledged are not read beyond this.
-  var isFull: Bool { entries.isFull }
-  var count: Int { entries.count }
+  var isFull: Bool { firstFree == Self.none }
 
   /// There is room, and the text is no longer than `textBytes`. Returns the token.
   mutating func hold(_ text: Span<UInt8>, subscription: Int, isCumulative: Bool) -> UInt64 {
-    var room = texts.mutableBytes(
-      in: entries.tail &* textBytes..<entries.tail &* textBytes &+ text.count)
+    let slot = firstFree
+    let start = Int(slot) &* textBytes
+    var room = texts.mutableBytes(in: start..<start &+ text.count)
     copy(text, into: &room)
-    let number = firstNumber &+ UInt32(truncatingIfNeeded: entries.count)
-    entries.append(
-      Entry(
-        subscription: UInt16(truncatingIfNeeded: subscription), size: UInt16(truncatingIfNeeded: text.count),
-        isCumulative: isCumulative))
-    return Counter(low: number, high: connection).uint64
+    number &+= 1
+    if number == 0 { overflows &+= 1 }
+    let token = Counter(low: UInt32(overflows) << 16 | UInt32(slot), high: number).uint64
+    firstFree = entries[Int(slot)].next
+    entries[Int(slot)] = Entry(
+      token: token, subscription: UInt16(truncatingIfNeeded: subscription),
+      size: UInt16(truncatingIfNeeded: text.count), previous: last, isCumulative: isCumulative)
+    if last != Self.none { entries[Int(last)].next = slot }
+    last = slot
+    count &+= 1
+    return token
   }
 
   /// The slot of a message that waits; `nil`: there is no such one, or no longer.
   func slot(of token: UInt64) -> Int? {
-    let halves = Counter(value: token)
-    guard halves.high == connection else { return nil }
-    let index = Int(truncatingIfNeeded: halves.low &- firstNumber)
-    guard index >= 0, index < entries.count, !entries[at: index].isDone else { return nil }
-    return entries.slot(at: index)
+    let slot = Int(Counter(value: token).low & 0xFFFF)
+    guard token != 0, slot < entries.count, entries[slot].token == token else { return nil }
+    return slot
   }
 
   func subscription(_ slot: Int) -> Int { Int(entries[slot].subscription) }
@@ -62,35 +76,41 @@ struct HeldMessages: ~Copyable {
 
   /// It was acknowledged, and, if that counts for those before it, they were, too.
   mutating func acknowledged(_ slot: Int) {
-    let subscription = entries[slot].subscription
-    entries[slot].isDone = true
-    if entries[slot].isCumulative {
-      for index in 0..<entries.index(of: slot) where entries[at: index].subscription == subscription {
-        entries[at: index].isDone = true
-      }
+    let entry = entries[slot]
+    if entry.isCumulative {
+      remove(from: entry.previous) { $0 == entry.subscription }
     }
-    removeDone()
+    remove(UInt16(truncatingIfNeeded: slot))
   }
 
   /// The server takes back what this subscription has not acknowledged.
   mutating func subscriptionEnds(_ subscription: Int) {
-    for index in 0..<entries.count where Int(entries[at: index].subscription) == subscription {
-      entries[at: index].isDone = true
-    }
-    removeDone()
-  }
-
-  private mutating func removeDone() {
-    while entries.count > 0, entries[at: 0].isDone {
-      entries.removeFirst()
-      firstNumber &+= 1
-    }
+    remove(from: last) { Int($0) == subscription }
   }
 
   /// Nothing of the last connection can be acknowledged any more: the server delivers it again.
-  mutating func connectionBegins() {
-    connection &+= 1
-    entries.removeAll()
-    firstNumber = 1
+  mutating func connectionBegins() { remove(from: last) { _ in true } }
+
+  /// Removes, from one back to the first, those of these subscriptions.
+  private mutating func remove(from start: UInt16, where isMeant: (UInt16) -> Bool) {
+    var slot = start
+    while slot != Self.none {
+      let entry = entries[Int(slot)]
+      if isMeant(entry.subscription) { remove(slot) }
+      slot = entry.previous
+    }
+  }
+
+  private mutating func remove(_ slot: UInt16) {
+    let entry = entries[Int(slot)]
+    if entry.previous != Self.none { entries[Int(entry.previous)].next = entry.next }
+    if entry.next != Self.none { entries[Int(entry.next)].previous = entry.previous } else { last = entry.previous }
+    free(slot)
+    count &-= 1
+  }
+
+  private mutating func free(_ slot: UInt16) {
+    entries[Int(slot)] = Entry(next: firstFree)
+    firstFree = slot
   }
 }

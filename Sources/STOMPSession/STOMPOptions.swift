@@ -13,7 +13,7 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
   /// More headers of CONNECT (`HeaderList`).
   public var headers: Span<UInt8>
   public var heartBeat = HeartBeat.none
-  /// How long no receipt at all may come while the server owes some, in milliseconds; 0: for ever.
+  /// How long the server may owe receipts without sending one, in milliseconds; 0: without a limit.
   public var receiptTimeout: UInt32 = 0
   public var outboxBytes = 65_536
   public var outboxFrames = 256

@@ -130,12 +130,9 @@ public struct STOMPSession: ~Copyable {
   /// Why the session wants the connection closed; `nil`: it does not.
   public var closeReason: STOMPCloseReason? { arrival.closeReason }
 
-  /// The server owes receipts.
-  var isOwedReceipts: Bool { outbox.unconfirmed &+ subscriptions.unconfirmed > 0 }
-
-  /// The time of a receipt begins, if one is owed.
+  /// The time for the next receipt begins, if the server owes any.
   mutating func startReceiptTime(at now: Instant) {
-    receiptDeadline = receiptTimeout > 0 && isOwedReceipts ? now.advanced(by: receiptTimeout) : nil
+    receiptDeadline = receiptTimeout > 0 && receiptsDue > 0 ? now.advanced(by: receiptTimeout) : nil
   }
 
   /// The times of the server stand still while nothing is read.

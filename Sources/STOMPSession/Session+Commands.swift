@@ -108,7 +108,7 @@ extension STOMPSession {
   /// `send` would not find the queue full.
   public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
     guard let size = try? frame.size(version, number: outbox.nextNumber) else {
-      return outbox.hasRoom(for: 0)
+      return outbox.hasRoom(for: FrameQueue.failedSize)
     }
     return outbox.hasRoom(for: size)
   }
@@ -162,16 +162,16 @@ extension STOMPSession {
     output.header("destination", destination)
     output.header("ack", mode.name)
     output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    var list = HeaderList(headers)
-    while let pair = list.next() {
-      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
-    }
+    add(headers, to: &output)
     output.end()
   }
 
-  /// What waits for `acknowledge` of this subscription can't be acknowledged any more.
-  public mutating func unsubscribe(_ slot: Int, cookie: UInt64) throws(STOMPError) {
+  /// What waits for `acknowledge` of this subscription can't be acknowledged any more. With headers (`HeaderList`), by which a
+  /// server ends a durable subscription, UNSUBSCRIBE is sent even if SUBSCRIBE was not.
+  public mutating func unsubscribe(_ slot: Int, headers: Span<UInt8>, cookie: UInt64) throws(STOMPError) {
     guard !isLeaving else { throw .leaving }
+    guard headers.count < Self.tooManyBytes else { throw .tooLarge }
+    guard HeaderList.isValid(headers, version) else { throw .header }
     guard subscriptions.isUsed(slot), subscriptions[slot].state != .unwanted,
       subscriptions[slot].state != .leaving
     else { throw .subscription }
@@ -179,23 +179,35 @@ extension STOMPSession {
     guard sending.source != .subscription || sending.slot != slot else { throw .state }
     var size = FrameSize(version)
     let number = subscriptions.nextNumber(of: slot)
-    Self.describeUnsubscribe(to: &size, slot, number)
+    Self.describeUnsubscribe(to: &size, headers, slot, number)
     guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
     let version = version
     var writer = FrameWriter(subscriptions.space(of: slot), version)
-    Self.describeUnsubscribe(to: &writer, slot, number)
-    subscriptions.remove(slot, size: size.count, cookie: cookie)
+    Self.describeUnsubscribe(to: &writer, headers, slot, number)
+    let dialect = writer.dialect
+    subscriptions.remove(slot, dialect, size: size.count, cookie: cookie, hasHeaders: headers.count > 0)
     held.subscriptionEnds(slot)
     unblock()
   }
 
   private static func describeUnsubscribe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ slot: Int, _ number: UInt32
+    to output: inout Output, _ headers: Span<UInt8>, _ slot: Int, _ number: UInt32
   ) {
     output.begin(.unsubscribe)
     output.header("id", UInt32(truncatingIfNeeded: slot))
     output.header("receipt", letter: Receipt.subscriptionLetter, number)
+    add(headers, to: &output)
     output.end()
+  }
+
+  @inline(never)
+  private static func add<Output: FrameOutput & ~Copyable & ~Escapable>(
+    _ headers: Span<UInt8>, to output: inout Output
+  ) {
+    var list = HeaderList(headers)
+    while let pair = list.next() {
+      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
+    }
   }
 
   // MARK: Acknowledgements
@@ -232,7 +244,7 @@ extension STOMPSession {
     unblock()
   }
 
-  private mutating func unblock() {
+  mutating func unblock() {
     if arrival.isBlocked { (arrival.isBlocked, arrival.isUnblocked) = (false, true) }
   }
 

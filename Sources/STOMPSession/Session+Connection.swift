@@ -91,7 +91,11 @@ extension STOMPSession {
   /// Far enough for DISCONNECT.
   public var canSendDisconnect: Bool { phase == .up && arrival.closeReason == nil }
 
-  public mutating func beginDisconnect() { isLeaving = true }
+  /// From now on nothing is acknowledged, so that no message has to wait for it.
+  public mutating func beginDisconnect() {
+    isLeaving = true
+    unblock()
+  }
 
   /// Queues DISCONNECT with a receipt: "to do a graceful shutdown". It goes out behind the frame that is being sent, and
   /// before all others: "Clients MUST NOT send any more frames after the DISCONNECT frame is sent." False: there is no room

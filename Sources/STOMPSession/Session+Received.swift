@@ -194,10 +194,10 @@ extension STOMPSession {
     if let slot = DecimalNumber.parse(text(frame.subscription), most: 65_535), subscriptions.isUsed(slot) {
       message.subscription = slot
     }
-    // That of a subscription which ends can't be acknowledged any more: the server delivers it again.
-    guard message.subscription >= 0, subscriptions[message.subscription].wantsAcknowledgements else {
-      return message
-    }
+    // That of a subscription which ends can't be acknowledged any more, and none while the application is leaving: the server
+    // delivers it again.
+    guard !isLeaving, message.subscription >= 0, subscriptions[message.subscription].wantsAcknowledgements
+    else { return message }
     guard !held.isFull else {
       arrival.isBlocked = true
       return nil

@@ -25,6 +25,8 @@ struct SubscriptionSlots: ~Copyable {
     var cookie: UInt64 = 0
     /// The application waits for its result.
     var isAwaited = false
+    /// UNSUBSCRIBE has headers: the server has to have it, and the end of the connection does not do.
+    var mustBeSent = false
     /// That is known, and was not taken.
     var hasResult = false
     var result = SubscriptionResult.Kind.subscribed
@@ -92,20 +94,22 @@ struct SubscriptionSlots: ~Copyable {
     unsent &+= 1
   }
 
-  /// UNSUBSCRIBE was written in place of SUBSCRIBE. It is sent if that was.
-  mutating func remove(_ slot: Int, size: Int, cookie: UInt64) {
+  /// UNSUBSCRIBE was written in place of SUBSCRIBE. It is sent if that was, or if it has headers.
+  mutating func remove(_ slot: Int, _ dialect: Dialect, size: Int, cookie: UInt64, hasHeaders: Bool) {
     if slots[slot].hasResult { results &-= 1 }
     if slots[slot].state == .wanted {
-      // The server does not know it on this connection.
       unsent &-= 1
-      slots[slot] = Slot(frames: slots[slot].frames, cookie: cookie, isAwaited: true)
-      return end(slot, .unsubscribed, .gone)
+      guard hasHeaders else {
+        // The server does not know it on this connection.
+        slots[slot] = Slot(frames: slots[slot].frames, cookie: cookie, isAwaited: true)
+        return end(slot, .unsubscribed, .gone)
+      }
     }
     unsent &+= 1
     if slots[slot].state == .asked { unconfirmed &-= 1 }
     slots[slot] = Slot(
-      state: .unwanted, mode: slots[slot].mode, size: UInt16(truncatingIfNeeded: size),
-      frames: slots[slot].frames &+ 1, cookie: cookie, isAwaited: true)
+      state: .unwanted, mode: slots[slot].mode, dialect: dialect, size: UInt16(truncatingIfNeeded: size),
+      frames: slots[slot].frames &+ 1, cookie: cookie, isAwaited: true, mustBeSent: hasHeaders)
   }
 
   // MARK: Sending
@@ -154,12 +158,14 @@ struct SubscriptionSlots: ~Copyable {
 
   /// The server has chosen a version: a subscription that it can't express ends.
   mutating func agreed(_ version: STOMPVersion) {
-    for slot in 0..<slots.count where slots[slot].state == .wanted {
-      let fits = slots[slot].dialect.fits(version) && (slots[slot].mode != .individual || version.hasNack)
-      guard !fits else { continue }
+    for slot in 0..<slots.count {
+      let isEnd = slots[slot].state == .unwanted
+      guard isEnd || slots[slot].state == .wanted else { continue }
+      let hasMode = isEnd || slots[slot].mode != .individual || version.hasNack
+      guard !slots[slot].dialect.fits(version) || !hasMode else { continue }
       unsent &-= 1
       slots[slot].isAwaited = true
-      end(slot, .version, .gone)
+      end(slot, isEnd ? .unsubscribeVersion : .version, .gone)
     }
   }
 
@@ -193,7 +199,8 @@ struct SubscriptionSlots: ~Copyable {
       case .wanted, .asked, .active:
         slots[slot].state = .wanted
         unsent &+= 1
-      case .unwanted, .leaving: end(slot, .unsubscribed, .gone)
+      case .unwanted where slots[slot].mustBeSent: unsent &+= 1
+      case .unwanted, .leaving: end(slot, slots[slot].mustBeSent ? .unsubscribeUnknown : .unsubscribed, .gone)
       }
     }
   }
@@ -220,6 +227,15 @@ public struct SubscriptionResult: BitwiseCopyable {
     case subscribed, unsubscribed
     case refused  // and so the server ends the connection
     case version  // that of the connection does not have it
+    case unsubscribeVersion  // nor the headers of UNSUBSCRIBE
+    case unsubscribeUnknown  // it had headers, and the connection ended before its receipt came
+
+    public var isUnsubscribe: Bool {
+      switch self {
+      case .unsubscribed, .unsubscribeVersion, .unsubscribeUnknown: true
+      case .subscribed, .refused, .version: false
+      }
+    }
   }
 
   public let slot: Int

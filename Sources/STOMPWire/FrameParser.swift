@@ -39,8 +39,7 @@ public struct FrameParser: BitwiseCopyable {
       let start = line
       line = end &+ 1
       searched = line
-      // Before CONNECTED nobody knows whether ends of lines have carriage returns.
-      let strips = version.hasCarriageReturns || !hasCommand || frame.command == .connected
+      let strips = !hasCommand || HeaderReader.strips(frame.command, version)
       let textEnd = strips && end > start && bytes[end &- 1] == carriageReturn ? end &- 1 : end
       if !hasCommand {
         frame.command = try Self.command(bytes.extracting(start..<textEnd))
@@ -122,6 +121,12 @@ public struct FrameParser: BitwiseCopyable {
     for index in 0..<headers.count where headers[index] == 0 { throw .null }
     // 1.0 says nothing of how text is encoded.
     guard version != .v10 else { return }
+    // ERROR is for people, and says why the server ends the connection: it may be the answer to a version that the server does
+    // not speak. As far as it is malformed, it is passed on as it came.
+    guard frame.command != .error else {
+      frame.hasEscapes = (try? Escapes.check(headers, version)) ?? false
+      return
+    }
     guard WellFormedUTF8.matches(headers, allowsNull: false) else { throw .utf8 }
     guard frame.command != .connected else { return }
     frame.hasEscapes = try Escapes.check(headers, version)

@@ -21,9 +21,10 @@ public struct HeaderReader: ~Escapable {
     self.position = position
   }
 
-  /// Whether a carriage return at the end of a line belongs to that end.
+  /// Whether a carriage return at the end of a line belongs to that end. Before CONNECTED, and in ERROR in place of it, nobody
+  /// knows which version the server has.
   public static func strips(_ command: ServerCommand, _ version: STOMPVersion) -> Bool {
-    version.hasCarriageReturns || command == .connected
+    version.hasCarriageReturns || command == .connected || command == .error
   }
 
   /// `nil`: there is no further one, or what is left is none.

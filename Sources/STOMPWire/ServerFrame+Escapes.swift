@@ -10,12 +10,13 @@ extension ServerFrame {
     guard hasEscapes else { return }
     hasEscapes = false
     let end = headers.offset &+ headers.count
+    let strips = HeaderReader.strips(command, version)
     var read = headers.offset
     var write = read
     while read < end {
-      Self.move(&bytes, from: &read, to: &write, version, end: UInt8(ascii: ":"))
+      Self.move(&bytes, from: &read, to: &write, version, strips, end: UInt8(ascii: ":"))
       let (from, to) = (read, write)
-      Self.move(&bytes, from: &read, to: &write, version, end: lineFeed)
+      Self.move(&bytes, from: &read, to: &write, version, strips, end: lineFeed)
       moved(from, to: ByteRange(offset: to, count: write &- 1 &- to))
     }
     headers = ByteRange(offset: headers.offset, count: write &- headers.offset)
@@ -25,12 +26,12 @@ extension ServerFrame {
   /// colon, and each backslash a letter.
   private static func move(
     _ bytes: inout MutableSpan<UInt8>, from read: inout Int, to write: inout Int, _ version: STOMPVersion,
-    end separator: UInt8
+    _ strips: Bool, end separator: UInt8
   ) {
     while bytes[read] != separator {
       var next = bytes[read]
       let isEnd = separator == lineFeed && next == carriageReturn && bytes[read &+ 1] == lineFeed
-      if isEnd, version.hasCarriageReturns {
+      if isEnd, strips {
         read &+= 1
         break
       }

@@ -54,10 +54,9 @@ private func describe(_ event: STOMPEvent, of client: borrowing Client, in resul
     unsafe result.cookie = completion.cookie
   case .subscription(let ended):
     unsafe result.type = Int32(SST_EVENT_COMPLETED)
-    unsafe result.status =
-      (ended.kind == .refused ? Status.refused : ended.kind == .version ? .serverLimit : .ok).rawValue
+    unsafe result.status = Status(ended.kind).rawValue
     unsafe result.completed =
-      UInt32(ended.kind == .unsubscribed ? SST_COMPLETED_UNSUBSCRIBE : SST_COMPLETED_SUBSCRIBE)
+      UInt32(ended.kind.isUnsubscribe ? SST_COMPLETED_UNSUBSCRIBE : SST_COMPLETED_SUBSCRIBE)
     unsafe result.subscription = Int32(truncatingIfNeeded: ended.slot)
     unsafe result.cookie = ended.cookie
   case .message(let message): unsafe describe(message, of: client, in: &result)

@@ -130,11 +130,21 @@ public func sst_subscribe(
 
 @c @implementation
 public func sst_unsubscribe(_ client: OpaquePointer?, _ subscription: UInt32, _ cookie: UInt64) -> Int32 {
+  var none = unsafe sst_bytes()
+  return unsafe sst_unsubscribe_with(client, subscription, &none, cookie)
+}
+
+@c @implementation
+public func sst_unsubscribe_with(
+  _ client: OpaquePointer?, _ subscription: UInt32, _ headers: UnsafePointer<sst_bytes>?, _ cookie: UInt64
+) -> Int32 {
   status { () throws(Status) in
+    guard let headers = unsafe headers else { throw .null }
     let slot = try unsafe slot(client)
+    let list = try unsafe span(headers.pointee)
     guard let number = UInt16(exactly: subscription) else { throw .subscription }
     do throws(STOMPError) {
-      try unsafe slot.pointee.client.unsubscribe(Int(number), cookie: cookie)
+      try unsafe slot.pointee.client.unsubscribe(Int(number), headers: list, cookie: cookie)
     } catch {
       throw Status(error)
     }

@@ -82,6 +82,16 @@ enum Status: Int32, Error {
       }
   }
 
+  init(_ result: SubscriptionResult.Kind) {
+    self =
+      switch result {
+      case .subscribed, .unsubscribed: .ok
+      case .refused: .refused
+      case .version, .unsubscribeVersion: .serverLimit
+      case .unsubscribeUnknown: .unknown
+      }
+  }
+
   init(_ error: QueryError) {
     self =
       switch error {

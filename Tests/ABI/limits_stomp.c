@@ -106,6 +106,7 @@ int main(void) {
         expect("describe", sst_describe_event(&event, NULL, sizes[i]) > 0, 1);
         if (sizes[i] <= UINT32_MAX) {
             expect("unsubscribe", sst_unsubscribe(client, (uint32_t)sizes[i], 0), SST_ERR_SUBSCRIPTION);
+            expect("with headers", sst_unsubscribe_with(client, (uint32_t)sizes[i], &much, 0) < 0, 1);
             expect("commit", sst_commit(client, (uint32_t)sizes[i], 0) < 0, 1);
         }
     }

@@ -410,8 +410,10 @@ static void step(uint8_t kind, const uint8_t *data, size_t size) {
         break;
     case 6:
         if (accepted < MOST - 1) {
-            int32_t status = CHECKED(sst_unsubscribe(client, first, cookie()));
-            if (status == SST_OK) owed[subscribed[first]] = 0; /* its own end is the only one */
+            uint32_t number = first & 15;
+            sst_bytes list = { data + 1, first & 16 ? size - 1 : 0 }; /* with a bit, there is a byte */
+            int32_t status = CHECKED(sst_unsubscribe_with(client, number, &list, cookie()));
+            if (status == SST_OK) owed[subscribed[number]] = 0; /* its own end is the only one */
             promised(status, 1);
         }
         break;

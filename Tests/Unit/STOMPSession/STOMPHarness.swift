@@ -102,6 +102,9 @@ final class STOMPHarness {
     return true
   }
 
+  /// Of a frame that was submitted and can't be sent.
+  func refuse(_ cookie: UInt64) -> Bool { session.sendNothing(cookie: cookie) }
+
   func disconnect() -> Bool { session.disconnect(at: now) }
 
   /// What the server has said, in the buffer.

@@ -223,7 +223,7 @@ private final class ModelRun {
   private func subscribe() {
     if let slot = slots.randomElement(using: &random), roll(1) == 0 {
       do {
-        try harness.session.unsubscribe(slot, cookie: 0)
+        try harness.session.unsubscribe(slot, headers: Span(), cookie: 0)
         slots.remove(slot)
         tokens.removeAll { $0.slot == slot }
       } catch {

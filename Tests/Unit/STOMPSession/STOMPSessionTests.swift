@@ -251,9 +251,9 @@ private typealias Harness = STOMPHarness
     #expect(harness.sent().filter { $0 == "^" }.count == 2)
     harness.say("RECEIPT/receipt-id:s1//^RECEIPT/receipt-id:s0//^")
     #expect(harness.events() == [])
-    try harness.session.unsubscribe(0, cookie: 8)
-    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(0, cookie: 8) }
-    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(2, cookie: 8) }
+    try harness.session.unsubscribe(0, headers: Span(), cookie: 8)
+    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(0, headers: Span(), cookie: 8) }
+    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(2, headers: Span(), cookie: 8) }
     #expect(harness.sent() == "UNSUBSCRIBE/id:0/receipt:s65536//^")
     harness.say("RECEIPT/receipt-id:s65536//^")
     #expect(harness.events() == ["unsubscribed 0 8"])
@@ -290,7 +290,7 @@ private typealias Harness = STOMPHarness
     _ = harness.sent()
     harness.say("RECEIPT/receipt-id:s0//^")
     #expect(harness.events() == ["subscribed 0 1"])
-    try harness.session.unsubscribe(0, cookie: 2)
+    try harness.session.unsubscribe(0, headers: Span(), cookie: 2)
     harness.session.connectionClosed()
     #expect(harness.events() == ["unsubscribed 0 2"])
     harness.connect()
@@ -475,7 +475,7 @@ private typealias Harness = STOMPHarness
     }
     _ = harness.event()
     try harness.session.acknowledge(tokens[1])
-    try harness.session.unsubscribe(1, cookie: 0)
+    try harness.session.unsubscribe(1, headers: Span(), cookie: 0)
     _ = harness.sent()
     harness.say("RECEIPT/receipt-id:s65537//^")
     _ = harness.events()
@@ -577,7 +577,7 @@ private typealias Harness = STOMPHarness
     #expect(harness.session.nextDeadline == harness.now.advanced(by: 1000))
     harness.say("RECEIPT/receipt-id:s0//^")
     #expect(harness.session.nextDeadline == nil)
-    try harness.session.unsubscribe(slot, cookie: 0)
+    try harness.session.unsubscribe(slot, headers: Span(), cookie: 0)
     _ = harness.sent()
     #expect(harness.session.nextDeadline == harness.now.advanced(by: 1000))
     harness.say("RECEIPT/receipt-id:s65536//^")
@@ -612,7 +612,7 @@ private typealias Harness = STOMPHarness
     harness.connect()
     let slot = try harness.subscribe("a", cookie: 1)
     #expect(harness.sent().contains("receipt:s0/"))
-    try harness.session.unsubscribe(slot, cookie: 2)
+    try harness.session.unsubscribe(slot, headers: Span(), cookie: 2)
     #expect(harness.sent() == "UNSUBSCRIBE/id:0/receipt:s65536//^")
     harness.say("RECEIPT/receipt-id:s0//^")
     #expect(harness.events() == [] && harness.session.receiptsDue == 1)
@@ -678,9 +678,9 @@ private typealias Harness = STOMPHarness
     harness.say("RECEIPT/receipt-id:s0//^")
     #expect(harness.events() == ["subscribed 0 1"])
     harness.session.connectionClosed()
-    try harness.session.unsubscribe(slot, cookie: 2)
+    try harness.session.unsubscribe(slot, headers: Span(), cookie: 2)
     #expect(harness.events() == ["unsubscribed 0 2"])
-    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(slot, cookie: 3) }
+    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(slot, headers: Span(), cookie: 3) }
     harness.connect()
     #expect(harness.sent() == "" && harness.session.isDrained)
   }
@@ -1028,7 +1028,7 @@ private typealias Harness = STOMPHarness
     harness.say("RECEIPT/receipt-id:s0//^" + message + message + message)
     #expect(harness.events().count == 2 && !harness.session.wantsReceive)
     let token = harness.token
-    try harness.session.unsubscribe(slot, cookie: 3)
+    try harness.session.unsubscribe(slot, headers: Span(), cookie: 3)
     #expect(harness.session.heldCount == 0)
     #expect(throws: STOMPError.token) { try harness.session.acknowledge(token) }
     harness.session.resume(at: harness.now)

@@ -152,7 +152,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     ("SEND\n\n\0", MalformedFrame.command), ("message\n\n\0", .command), ("MESSAGES\n\n\0", .command),
     ("HTTP/1.1 400 Bad Request\n", .command), (" ERROR\n\n", .command),
     ("ERROR\nno colon\n\n\0", .header), ("ERROR\n:value\n\n\0", .header), ("ERROR\na:b\0\n\n\0", .null),
-    ("ERROR\na:\\t\n\n\0", .escape), ("ERROR\na:\\\n\n\0", .escape), ("ERROR\n\\r\\x:a\n\n\0", .escape),
+    ("RECEIPT\na:\\t\n\n\0", .escape), ("RECEIPT\na:\\\n\n\0", .escape), ("RECEIPT\n\\r\\x:a\n\n\0", .escape),
     ("ERROR\ncontent-length:\n\n\0", .contentLength), ("ERROR\ncontent-length:-1\n\n\0", .contentLength),
     ("ERROR\ncontent-length:1 \n\n\0", .contentLength),
     ("ERROR\ncontent-length:2147483648\n\n\0", .contentLength),
@@ -167,10 +167,21 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
   }
 
   @Test func whatIsNotUTF8() {
-    let text = bytes("ERROR\na:") + [0xC3, 0x28] + bytes("\n\n\0")
+    let text = bytes("RECEIPT\nreceipt-id:1\na:") + [0xC3, 0x28] + bytes("\n\n\0")
     #expect(ParsedFrame(text, .v12).error == .utf8 && ParsedFrame(text, .v11).error == .utf8)
     #expect(ParsedFrame(text, .v10).error == nil)
     #expect(ParsedFrame(bytes("ERROR\nmessage:hällo\n\n\0")).values == ["hällo"])
+  }
+
+  /// ERROR is passed on as it came, as far as it is malformed: it says what the server could not say otherwise.
+  @Test func errorsThatAreMalformed() {
+    let text = bytes("ERROR\r\nmessage:no C:\\temp \\c\r\na:") + [0xE4] + bytes("\r\n\r\n\0")
+    for version in [STOMPVersion.v10, .v11, .v12] {
+      let frame = ParsedFrame(text, version)
+      #expect(frame.error == nil && !frame.hasEscapes && frame.values == ["no C:\\temp \\c"], "\(version)")
+    }
+    let escaped = ParsedFrame(bytes("ERROR\r\nmessage:a\\cb\r\n\r\n\0"), .v11)
+    #expect(escaped.hasEscapes && escaped.values == ["a\\cb"])
   }
 
   /// The escapes of each version; 1.0, and CONNECTED in all, have none.
@@ -178,7 +189,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     let text = bytes("ERROR\na\\cb:c\\nd\\\\\n\n\0")
     #expect(ParsedFrame(text, .v12).hasEscapes && ParsedFrame(text, .v11).hasEscapes)
     #expect(ParsedFrame(text, .v10).error == nil && !ParsedFrame(text, .v10).hasEscapes)
-    let carriageReturn = bytes("ERROR\na:\\r\n\n\0")
+    let carriageReturn = bytes("RECEIPT\nreceipt-id:\\r\n\n\0")
     #expect(
       ParsedFrame(carriageReturn, .v12).hasEscapes && ParsedFrame(carriageReturn, .v11).error == .escape)
     #expect(ParsedFrame(bytes("CONNECTED\nversion:1.2\nsession:\\x\n\n\0")).error == nil)

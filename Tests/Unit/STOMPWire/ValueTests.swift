@@ -47,9 +47,11 @@ import Testing
       }
       #expect(Escapes.size(text.span, version) == escaped.count)
       guard version.hasEscapes, String(validating: text, as: UTF8.self) != nil else { continue }
-      let frame = ParsedFrame(Array("ERROR\nmessage:".utf8) + escaped + Array("\nx:\n\n\0".utf8), version)
-      #expect(frame.undone?.headers == [["message", String(decoding: text, as: UTF8.self)], ["x", ""]])
-      #expect(frame.undone?.known == ["", "", "", String(decoding: text, as: UTF8.self)])
+      let frame = ParsedFrame(
+        Array("RECEIPT\nreceipt-id:1\nmessage:".utf8) + escaped + Array("\nx:\n\n\0".utf8), version)
+      let value = String(decoding: text, as: UTF8.self)
+      #expect(frame.undone?.headers == [["receipt-id", "1"], ["message", value], ["x", ""]])
+      #expect(frame.undone?.known == ["", "", "", value])
       do { #expect(try Escapes.check(escaped.span, version) == (escaped != text)) }
     }
   }

@@ -148,6 +148,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "sst_send": (I32, [CLIENT, P(Frame)]),
     "sst_subscribe": (I32, [CLIENT, P(Subscription)]),
     "sst_unsubscribe": (I32, [CLIENT, U32, U64]),
+    "sst_unsubscribe_with": (I32, [CLIENT, U32, P(BytesIn), U64]),
     "sst_ack": (I32, [CLIENT, U64, U32]),
     "sst_nack": (I32, [CLIENT, U64, U32]),
     "sst_begin": (I32, [CLIENT]),

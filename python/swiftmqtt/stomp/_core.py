@@ -331,9 +331,10 @@ class Core:
         self._on_called()
         return number
 
-    def _unsubscribe(self, subscription: int, cookie: int) -> None:
+    def _unsubscribe(self, subscription: int, headers: HeadersIn | None, cookie: int) -> None:
         number = number_to("subscription", subscription, 0x7FFFFFFF, Status.SUBSCRIPTION)
-        check(LIBRARY.sst_unsubscribe(self._open(), number, cookie))
+        more = packed("the headers", headers)
+        check(LIBRARY.sst_unsubscribe_with(self._open(), number, ctypes.byref(_abi.BytesIn(more, len(more))), cookie))
         self._on_called()
 
     def _settle(self, function: Any, message: Any, transaction: Any) -> None:

@@ -335,13 +335,14 @@ class Client(Core):
             raise
         return found[0]
 
-    async def unsubscribe(self, subscription: int, *, wait: bool = True) -> None:
-        """Ends a subscription ("UNSUBSCRIBE"), and waits for the server's receipt, if there is a connection."""
+    async def unsubscribe(self, subscription: int, headers: HeadersIn | None = None, *, wait: bool = True) -> None:
+        """Ends a subscription ("UNSUBSCRIBE"), and waits for the server's receipt, if there is a connection. headers: see
+        :meth:`swiftmqtt.stomp.Client.unsubscribe`."""
         self._attach()
         if not checked_flag("wait", wait) or not self.is_connected:
-            self._unsubscribe(subscription, 0)
+            self._unsubscribe(subscription, headers, 0)
             return
-        await self._complete(lambda own: self._unsubscribe(subscription, own), ends_with_connection=True)
+        await self._complete(lambda own: self._unsubscribe(subscription, headers, own), ends_with_connection=True)
 
     def ack(self, message: Message | int, transaction: int | Transaction = 0) -> None:
         """Acknowledges a message ("ACK"): see :meth:`swiftmqtt.stomp.Client.ack`. The next turn of the loop sends it. Raises

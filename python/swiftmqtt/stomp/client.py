@@ -310,11 +310,20 @@ class Client(Core):
             return found[0]
 
     def unsubscribe(
-        self, subscription: int, *, cookie: int | None = None, wait: bool = True, timeout: float | None = None
+        self,
+        subscription: int,
+        headers: HeadersIn | None = None,
+        *,
+        cookie: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
     ) -> None:
         """Ends a subscription ("UNSUBSCRIBE").
 
         subscription   the number that subscribe() returned
+        headers        more headers, which end a durable subscription at the server. With them UNSUBSCRIBE is sent even if
+                       SUBSCRIBE was not. RabbitMQ wants "durable" and "auto-delete" as they were in SUBSCRIBE, and the
+                       client subscribed; ActiveMQ "activemq.subscriptionName", and nobody subscribed
         cookie         comes back in :class:`Completed`; there is no waiting then
         wait           with a connection: waits for the server's receipt; messages may come until then
         timeout        seconds for that
@@ -322,11 +331,11 @@ class Client(Core):
         wait, end = checked_flag("wait", wait), _end(timeout)
         with self._guard:
             if cookie is not None or not wait or not self.is_connected:
-                self._unsubscribe(subscription, 0 if cookie is None else cookie)
+                self._unsubscribe(subscription, headers, 0 if cookie is None else cookie)
                 LIBRARY.sst_flush(self._open())
                 return
             self._complete(
-                lambda own: self._unsubscribe(subscription, own), end, "unsubscribing", ends_with_connection=True
+                lambda own: self._unsubscribe(subscription, headers, own), end, "unsubscribing", ends_with_connection=True
             )
 
     def ack(self, message: Message | int, transaction: int | Transaction = 0) -> None:

@@ -269,13 +269,16 @@ class Connection:
             self._bell.ring()
 
     def unsubscribe(self, id: Any = None, headers: Headers = None, **keyword_headers: Any) -> None:
-        """Ends the subscription with this id."""
+        """Ends the subscription with this id; headers end a durable one at the server."""
+        more = {**(headers or {}), **keyword_headers}
         with self._lock:
             core = self._connected()
             number = self._numbers.pop(id if id is None else str(id), None)
             if number is None:
                 raise ValueError(f"there is no subscription {id!r}")
-            core._unsubscribe(number, 0)
+            # With headers SUBSCRIBE would not be sent before.
+            LIBRARY.sst_flush(core._open())
+            core._unsubscribe(number, more, 0)
             self._bell.ring()
 
     def ack(self, id: str, subscription: Any = None, transaction: str | None = None, receipt: str | None = None) -> None:
