@@ -504,6 +504,22 @@ typedef struct sst_options {
 SST_API int32_t sst_options_check(const sst_options *options, size_t *url_offset);
 
 /*
+ * Names the options because of which sst_options_check() returns an error: a field of sst_options, as in
+ * "outbox_bytes", or a flag, as in "SST_OPTION_ASK_CREDENTIALS". Of options that contradict each other it names each,
+ * as in "login, SST_OPTION_ASK_CREDENTIALS", and of one that needs another, at least that one. If several are wrong
+ * for themselves, it names one of those; without url and host it names "url". It finds them by leaving out one option
+ * after the other, some microseconds for each that is set. Any thread.
+ *
+ * options    the options; only read
+ * text       where to put the names, with a zero behind them, as far as there is room; NULL: nowhere
+ * capacity   the bytes that are free there; 300 are enough for any names
+ *
+ * Returns how many bytes the names have, without the zero, however many of them there is room for; 0 if the options
+ * are right, or NULL.
+ */
+SST_API size_t sst_options_fault(const sst_options *options, char *text, size_t capacity);
+
+/*
  * Returns how much memory a client needs. Any thread, any time.
  *
  * options   the options

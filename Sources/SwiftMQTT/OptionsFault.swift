@@ -17,76 +17,31 @@ public func smq_options_fault(
   return names.finish()
 }
 
-/// The checks say what is wrong, and not of which option: naming it there would cost code in each of a hundred
-/// places. So this leaves out one option after the other, for as long as the error stays the same. What cannot be
-/// left out is at fault: one option, or several that contradict each other.
-///
-/// It begins at the end of the struct, because options depend on earlier ones.
 @inline(never)
 @_optimize(size)
 private func findFault(_ options: UnsafePointer<smq_options>, _ error: Int32, _ names: inout TextWriter) {
   let size = unsafe UInt32(MemoryLayout<smq_options>.size)
-  guard unsafe options.pointee.size >= size else { return unsafe names.addName("", sizeName.name(0)) }
+  guard unsafe options.pointee.size >= size else { return names.addName(of: "size") }
   // Within its size.
   var copy = unsafe options.pointee
   unsafe copy.size = size
-  guard unsafe smq_options_check(&copy, nil) == error else {
-    return unsafe names.addName("", sizeName.name(0))
-  }
-  guard unsafe copy.url.size | copy.host.size != 0 else {
-    return unsafe names.addName("", optionNames.name(2))
-  }
-  for index in stride(from: optionNames.count, to: 1, by: -1) {
-    let isNeeded = unsafe isFault(&copy, error) { unsafe clear(&$0, index) }
-    if isNeeded { unsafe names.addName("", optionNames.name(index)) }
-  }
-  for bit in stride(from: flagNames.count &- 1, through: 0, by: -1) {
-    let isNeeded = unsafe isFault(&copy, error) { unsafe $0.flags &= ~(1 << UInt32(bit)) }
-    if isNeeded { unsafe names.addName("SMQ_OPTION_", flagNames.name(bit)) }
-  }
-  // These are unknown, whatever else there is.
-  if unsafe copy.flags >> UInt32(flagNames.count) != 0 { unsafe names.addName("", optionNames.name(1)) }
+  let hasServer = unsafe copy.url.size | copy.host.size != 0
+  if !hasServer, unsafe smq_options_check(&copy, nil) == error { return names.addName(of: "url") }
+  // The first struct whose fields are options is the fifth of the header.
+  let description = unsafe OptionsDescription(
+    layout: smq_abi_layout()!, position: 4, fields: optionNames, flags: flagNames, flagPrefix: "SMQ_OPTION_")
+  unsafe nameFault(
+    of: &copy, error, description, in: &names, check: { unsafe smq_options_check(&$0, nil) },
+    complete: { unsafe complete(&$0, $1) })
 }
 
-/// Changes the options, and takes that back if they then have another error, or none.
-@inline(never)
-@_optimize(size)
-private func isFault(_ options: inout smq_options, _ error: Int32, _ change: (inout smq_options) -> Void)
-  -> Bool
-{
-  let before = unsafe options
-  unsafe change(&options)
-  if unsafe smq_options_check(&options, nil) == error { return false }
-  unsafe options = unsafe before
-  return true
-}
-
-/// Sets a field to its default. A server there has to be, and some options need a Client Identifier: in their place
-/// is one that all versions allow.
-private func clear(_ options: inout smq_options, _ index: Int32) {
-  // The first struct whose fields are options is the fifth of the header. A row has two numbers.
-  var row = unsafe smq_abi_layout()!
-  for _ in 0..<4 { unsafe row += 2 &+ 2 &* Int(row[1]) }
-  unsafe row += 2 &+ 2 &* Int(index)
-  unsafe withUnsafeMutableBytes(of: &options) { bytes in
-    // The layout has the offset and the size of each field.
-    for offset in unsafe Int(row[0])..<Int(row[0]) &+ Int(row[1]) { unsafe bytes[offset] = 0 }
-  }
+/// A server there has to be, and some options need a Client Identifier: here is one that all versions allow.
+private func complete(_ options: inout smq_options, _ field: Int32) {
   let letter: StaticString = "h"
   let name = unsafe smq_bytes(data: UnsafeRawPointer(letter.utf8Start), size: 1)
   if unsafe options.url.size | options.host.size == 0 { unsafe options.host = unsafe name }
-  if index == 6 { unsafe options.client_id = unsafe name }
+  if field == 6 { unsafe options.client_id = unsafe name }
 }
-
-extension TextWriter {
-  fileprivate mutating func addName(_ prefix: StaticString, _ name: UnsafePointer<CChar>?) {
-    if count > 0 { add(", ") }
-    add(prefix)
-    unsafe add(name: name)
-  }
-}
-
-private var sizeName: NameList { NameList(first: 0, count: 1, text: "size") }
 
 /// The fields of smq_options behind its size. A test compares them with the header.
 private var optionNames: NameList {

@@ -133,6 +133,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "sst_rule_name": (TEXT, [I32]),
     "sst_header_put": (I32, [P(Headers), P(BytesIn), P(BytesIn)]),
     "sst_options_check": (I32, [P(Options), P(SIZE)]),
+    "sst_options_fault": (SIZE, [P(Options), ctypes.c_char_p, SIZE]),
     "sst_client_size": (SIZE, [P(Options)]),
     "sst_client_init": (I32, [ANY, SIZE, P(Options), P(CLIENT)]),
     "sst_client_close": (I32, [CLIENT]),

@@ -178,25 +178,21 @@ def check(struct: _abi.Options, url: str | None) -> None:
 
 
 def _blame(struct: _abi.Options) -> str:
-    """Names the option at fault: the one with which the others would be right, if it had its default."""
-    for name in (*NUMBERS, *BELOW_TEXTS, "alpn", "headers", "virtual_host", "login", "passcode", "flags"):
-        kept, offset = getattr(struct, name), ctypes.c_size_t()
-        if isinstance(kept, int):
-            if not kept:
-                continue
-            setattr(struct, name, 0)
-            status = LIBRARY.sst_options_check(ctypes.byref(struct), ctypes.byref(offset))
-            setattr(struct, name, kept)
-            shown = f"{name}={kept}"
-        else:
-            if not kept.size:
-                continue
-            size, kept.size = kept.size, 0
-            status = LIBRARY.sst_options_check(ctypes.byref(struct), ctypes.byref(offset))
-            kept.size, shown = size, name
-        if status != Status.OPTION:
-            return f"the option {'websocket' if name == 'flags' else shown} is out of its range, or contradicts another one"
-    return ""
+    """Names the option at fault, or those that contradict each other."""
+    text = ctypes.create_string_buffer(300)
+    LIBRARY.sst_options_fault(ctypes.byref(struct), text, len(text))
+    names = [_own_name(struct, name) for name in text.value.decode().split(", ") if name]
+    if len(names) > 1:
+        return f"the options {', '.join(names[:-1])} and {names[-1]} contradict each other"
+    return f"the option {names[0]} is out of its range, or needs another one" if names else ""
+
+
+def _own_name(struct: _abi.Options, name: str) -> str:
+    """As this package calls it; a number with its value."""
+    if name.startswith("SST_OPTION_"):
+        return name.removeprefix("SST_OPTION_").lower()
+    value = getattr(struct, name)
+    return f"{name}={value}" if isinstance(value, int) else name
 
 
 def servers(struct: _abi.Options, url: str | None) -> list[str]:
