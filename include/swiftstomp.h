@@ -153,7 +153,8 @@ enum {
                                          content-length: the body was dropped */
     SST_ERR_SERVER_LIMIT = -308,      /* the version that the server has chosen does not have what was queued
                                          before: escapes, an ack mode */
-    SST_ERR_DROPPED = -311,           /* the connection to which the frame belonged ended before it was sent */
+    SST_ERR_DROPPED = -311,           /* the frame was not sent: the connection to which it belonged ended before,
+                                         or it made room for a later one, as its overflow policy says */
 
     /* The network. */
     SST_ERR_RESOLVE = -401,     /* the host name has no address: os_error is getaddrinfo's EAI_… value */
@@ -481,6 +482,13 @@ typedef struct sst_options {
                                SST_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two */
     uint32_t submit_bytes;  /* the room for destination, content type, headers and body of each: 16 to
                                1,048,576; 0: 256 */
+
+    /*
+     * A second outbox, for SST_SEND_URGENT only: what is in it is sent before all that waits in the first one, however
+     * full that is.
+     */
+    uint32_t urgent_frames; /* 0: there is none; 1 to 256 */
+    uint32_t urgent_bytes;  /* 64 to 268,435,456; 0: 128 for each */
 } sst_options;
 
 /* A sst_options with its size set and everything else zero. */
@@ -488,7 +496,8 @@ typedef struct sst_options {
     {                                                                                                                  \
         sizeof(sst_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 },           \
-            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0      \
+            { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0,  \
+            0                                                                                                          \
     }
 
 /*
@@ -741,7 +750,29 @@ enum {
      * Without a content-length. ActiveMQ makes a text of a message without one, and bytes of others. The body
      * must have no zero.
      */
-    SST_SEND_NO_LENGTH = 8
+    SST_SEND_NO_LENGTH = 8,
+    /* It is sent before all messages that are not urgent, and has room of its own: sst_options.urgent_frames. */
+    SST_SEND_URGENT = 16
+};
+
+/*
+ * sst_frame.overflow, the overflow policy: what happens to a message when the outbox is full, because the link is slow
+ * or has been down for long. A message with any policy but SST_OVERFLOW_REFUSE may be dropped for a later one as long as
+ * its first byte was not sent. Each dropped message that is not quiet ends in an SST_EVENT_COMPLETED of its own, with
+ * SST_ERR_DROPPED, which keeps one of outbox_frames until it is taken.
+ */
+enum {
+    SST_OVERFLOW_REFUSE = 0,      /* the call returns SST_ERR_FULL */
+    SST_OVERFLOW_DROP_OLDEST = 1, /* the oldest messages that may be dropped make room for it, as far as nothing
+                                     else lies between them that has to stay: a message that waits for its
+                                     receipt. SST_ERR_FULL, and nothing is dropped, if that would not make
+                                     enough room */
+    SST_OVERFLOW_DROP_NEWEST = 2  /* it is dropped itself: the call returns SST_DROPPED */
+};
+
+/* What sst_send() returns instead of SST_OK for a message that SST_OVERFLOW_DROP_NEWEST dropped. No event follows. */
+enum {
+    SST_DROPPED = 1
 };
 
 /* A message to be sent ("SEND"). */
@@ -754,7 +785,7 @@ typedef struct sst_frame {
     sst_bytes headers;      /* more headers: a list of chapter 2 */
     uint64_t cookie;        /* the program's own value, returned in the completion */
     uint32_t transaction;   /* of sst_begin(); 0: none */
-    uint32_t reserved;      /* 0 */
+    uint32_t overflow;      /* SST_OVERFLOW_… */
 } sst_frame;
 
 /* A sst_frame with its size set and everything else zero. */
@@ -774,14 +805,16 @@ typedef struct sst_frame {
  * client   the client
  * frame    the message
  *
- * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE,
- *   SST_ERR_OPTION        flags are unknown, or SST_SEND_AGAIN is without SST_SEND_RECEIPT or in a transaction
+ * Returns SST_OK or SST_DROPPED, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE,
+ *   SST_ERR_OPTION        flags or overflow are unknown; SST_SEND_AGAIN without SST_SEND_RECEIPT; SST_SEND_AGAIN,
+ *                         SST_SEND_URGENT or an overflow policy in a transaction; SST_SEND_URGENT, and
+ *                         urgent_frames is 0
  *   SST_ERR_STATE         the client is disconnecting
  *   SST_ERR_DESTINATION   the destination is empty, or no text that a header may have
  *   SST_ERR_HEADER        content_type or headers are not what they have to be
  *   SST_ERR_BODY          SST_SEND_NO_LENGTH, and the body has a zero
  *   SST_ERR_TRANSACTION   there is no such transaction
- *   SST_ERR_TOO_LARGE     the frame is larger than outbox_bytes
+ *   SST_ERR_TOO_LARGE     the frame is larger than outbox_bytes, or urgent_bytes
  *   SST_ERR_FULL          there is no room now
  */
 SST_API int32_t sst_send(sst_client *client, const sst_frame *frame);
@@ -1278,7 +1311,8 @@ SST_API int32_t sst_engine_timed_out(sst_client *client, uint32_t now_ms);
  * The call takes no lock and never waits, so it is fit for a SCHED_FIFO thread, for a signal handler, and for the
  * owner. It makes at most one system call, which wakes up the owner if nothing else is waiting to be moved. While
  * the outbox has no room messages wait here, and in the end the answer is SST_ERR_FULL; no event reports that there
- * is room again. sst_disconnect() waits for a message that was submitted before it like for one in the outbox; a
+ * is room again. overflow applies when a message is about to be moved into the outbox (SST_OVERFLOW_DROP_NEWEST
+ * waits), and so does SST_SEND_URGENT: until then messages stay in their order. sst_disconnect() waits for a message that was submitted before it like for one in the outbox; a
  * later one waits for the next connection. With SST_OPTION_OWN_TRANSPORT it wakes up nobody.
  *
  * What only the owner can find out ends the message with SST_EVENT_COMPLETED and its cookie:
@@ -1292,7 +1326,7 @@ SST_API int32_t sst_engine_timed_out(sst_client *client, uint32_t now_ms);
  *
  * Returns SST_OK, or, with nothing changed, what sst_send() does but SST_ERR_STATE, and
  *   SST_ERR_TOO_LARGE       the parts are together larger than submit_bytes, or the frame is larger than the outbox
- *   SST_ERR_NOT_SUPPORTED   submit_frames is 0
+ *   SST_ERR_NOT_SUPPORTED   submit_frames is 0; or urgent_frames is 0, and the message is urgent
  *   SST_ERR_FULL            submit_frames are waiting
  */
 SST_API int32_t sst_submit(sst_client *client, const sst_frame *frame);
@@ -1386,13 +1420,16 @@ typedef struct sst_stats {
     uint64_t send_calls; /* how often something was handed over: batching saved frames_sent - send_calls */
     uint64_t receive_calls;
     uint64_t messages_sent;     /* sst_send() and sst_submit() that were completed with SST_OK */
-    uint64_t messages_failed;   /* and with anything else */
+    uint64_t messages_failed;   /* and with anything else, but for those that made room */
+    uint64_t messages_dropped;  /* that made room for others, SST_DROPPED included */
     uint64_t messages_received; /* each counted once however many parts it had */
     uint64_t messages_oversize; /* whose body was dropped for lack of room */
     uint32_t outbox_bytes;      /* in use now */
     uint32_t outbox_bytes_peak; /* the highest value so far */
     uint32_t outbox_frames;     /* that have not ended, or whose completion was not taken */
     uint32_t outbox_frames_peak;
+    uint32_t urgent_frames;  /* the same of urgent ones */
+    uint32_t urgent_frames_peak;
     uint32_t receipts_due;   /* that the server owes now */
     uint32_t held;           /* messages that wait for sst_ack() or sst_nack() */
     uint32_t submit_waiting; /* frames that are submitted and not yet in the outbox */
@@ -1420,7 +1457,7 @@ typedef struct sst_stats {
 #define SST_STATS_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(sst_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0, 0                                                                                              \
+            0, 0, 0, 0, 0, 0, 0, 0                                                                                     \
     }
 
 /*

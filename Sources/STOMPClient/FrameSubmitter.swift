@@ -20,7 +20,7 @@ public struct FrameSubmission: BitwiseCopyable {
     bodySize = UInt32(truncatingIfNeeded: frame.body.count)
     bits =
       (frame.wantsReceipt ? 1 : 0) | (frame.isRepeatable ? 2 : 0) | (frame.isQuiet ? 4 : 0)
-      | (frame.omitsLength ? 8 : 0)
+      | (frame.omitsLength ? 8 : 0) | (frame.isUrgent ? 16 : 0) | frame.overflow.rawValue << 5
   }
 
   /// `bytes` are those of its slot.
@@ -38,6 +38,8 @@ public struct FrameSubmission: BitwiseCopyable {
     frame.isRepeatable = bits & 2 != 0
     frame.isQuiet = bits & 4 != 0
     frame.omitsLength = bits & 8 != 0
+    frame.isUrgent = bits & 16 != 0
+    frame.overflow = Overflow(rawValue: bits >> 5) ?? .refuse
     return frame
   }
 }
@@ -50,6 +52,7 @@ public struct FrameSubmitter: BitwiseCopyable {
   /// The newest version that is offered. The server may choose an older one.
   private let version: STOMPVersion
   private let outboxBytes: Int
+  private let urgentBytes: Int
 
   public init(
     _ options: borrowing STOMPClientOptions, queue: MPSCQueue<FrameSubmission>, wakeUp: WakeUp
@@ -58,10 +61,13 @@ public struct FrameSubmitter: BitwiseCopyable {
     self.wakeUp = wakeUp
     version = options.session.newest
     outboxBytes = options.session.outboxBytes
+    urgentBytes = options.session.urgentBytes
   }
 
   /// Without it there is no queue.
   public var isOpen: Bool { queue.isOpen }
+
+  public var hasUrgent: Bool { urgentBytes > 0 }
 
   /// Puts a frame into the queue, or changes nothing.
   public func submit(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
@@ -71,7 +77,7 @@ public struct FrameSubmitter: BitwiseCopyable {
     guard frame.transaction == 0 else { throw .transaction }
     // A receipt's number is not known yet: that of the longest one.
     let size = try frame.size(version, number: .max)
-    guard size <= outboxBytes,
+    guard size <= (frame.isUrgent ? urgentBytes : outboxBytes),
       frame.destination.count &+ frame.contentType.count &+ frame.headers.count &+ frame.body.count
         <= queue.slotSize
     else { throw .tooLarge }

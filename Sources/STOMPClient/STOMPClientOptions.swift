@@ -22,6 +22,8 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
   public var receiptTimeout: UInt32 = 0
   public var outboxBytes: UInt32 = 0
   public var outboxFrames: UInt32 = 0
+  public var urgentFrames: UInt32 = 0
+  public var urgentBytes: UInt32 = 0
   public var receiveBytes: UInt32 = 0
   public var controlBytes: UInt32 = 0
   public var subscriptions: UInt32 = 0
@@ -108,6 +110,12 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
         request.outboxBytes, default: 65_536, minimum: 64, maximum: Self.largestBuffer))
     session.outboxFrames = Int(
       truncatingIfNeeded: numbers.value(request.outboxFrames, default: 256, maximum: 65_535))
+    session.urgentFrames = Int(
+      truncatingIfNeeded: numbers.value(request.urgentFrames, default: 0, maximum: 256))
+    session.urgentBytes = Int(
+      truncatingIfNeeded: numbers.value(
+        request.urgentBytes, default: 128 &* UInt32(truncatingIfNeeded: session.urgentFrames), minimum: 64,
+        maximum: Self.largestBuffer))
     session.receiveBytes = Int(
       truncatingIfNeeded: numbers.value(
         request.receiveBytes, default: 4096, minimum: 64, maximum: Self.largestBuffer))
@@ -135,7 +143,9 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
       asks ? request.login.count == 0 && request.passcode.count == 0 : request.credentialBytes == 0
-    guard numbers.areValid, areCredentialsClear else { throw .option }
+    guard numbers.areValid, areCredentialsClear, request.urgentFrames > 0 || request.urgentBytes == 0 else {
+      throw .option
+    }
     // What all of them take together has to fit into a block. Divided, as the product may be beyond 32 bits.
     guard session.heldMessages <= Int(Self.largestBuffer) / session.heldBytes,
       session.subscriptions <= Int(Self.largestBuffer) / session.subscriptionBytes,

@@ -36,9 +36,9 @@ extension Driver where Engine == STOMPEngine, Link == AnyTransport, System: ~Cop
 /// Things the application wants of STOMP. Each may change `output`: of bytes that were offered to an application with a
 /// transport of its own, none count as taken any more.
 extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable {
-  public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
+  public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) -> Bool {
     offeredBytes = 0
-    try engine.session.send(frame)
+    return try engine.session.send(frame)
   }
 
   public mutating func subscribe(

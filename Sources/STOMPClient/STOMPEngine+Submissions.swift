@@ -39,7 +39,8 @@ extension STOMPEngine {
   ) -> Bool {
     let submission = submissions.header
     do throws(STOMPError) {
-      try session.send(submission.frame(in: submissions.bytes), wasSubmitted: true)
+      // One that is to be dropped itself has waited until there is room.
+      _ = try session.send(submission.frame(in: submissions.bytes), wasSubmitted: true)
     } catch {
       // The version that the server has chosen does not have it.
       guard session.sendNothing(cookie: submission.cookie) else { return false }

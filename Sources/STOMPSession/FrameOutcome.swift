@@ -4,6 +4,7 @@ public enum FrameOutcome: UInt8, BitwiseCopyable, Sendable {
   case refused  // the server answered with ERROR
   case unknown  // the connection broke before the receipt: the server has it, or not
   case connectionLost  // it was of a connection, and not sent
+  case dropped  // it made room for a later one
   case version  // the version of the connection does not have what it says
 }
 

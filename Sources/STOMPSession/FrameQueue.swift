@@ -4,7 +4,8 @@ import Storage
 /// Frames of the application, encoded, in the order in which they are sent: those that wait, and those that wait for
 /// their receipts. Each has a number, which is its receipt; the next one has the next number.
 ///
-/// Bytes are freed in order, so a frame without its receipt keeps those behind it.
+/// Bytes are freed in order, so a frame without its receipt keeps those behind it. One that has ended keeps its place until its
+/// completion was taken, but no bytes.
 struct FrameQueue: ~Copyable {
   enum Kind: UInt8, BitwiseCopyable {
     case send, acknowledge, begin, commit, abort
@@ -33,6 +34,8 @@ struct FrameQueue: ~Copyable {
     var isRepeatable: Bool
     /// Its completion is no event unless it failed.
     var isQuiet: Bool
+    /// As long as nothing of it was sent, it may make room for a later one.
+    var isDroppable = false
     /// Its completion waits in the chain.
     var isWaiting = false
     /// It was sent on an earlier connection, and waits to be sent again.
@@ -46,6 +49,8 @@ struct FrameQueue: ~Copyable {
   private(set) var firstNumber: UInt32 = 1
   /// The index of the first one that is queued: those before it were sent, or have ended.
   private var unsent = 0
+  /// The index of the first one that has not ended: those before it have no bytes any more.
+  private var ended = 0
   /// Those whose completion is to be taken, as they ended: the first and the last slot, and how many.
   private var firstCompletion: UInt16 = 0
   private var lastCompletion: UInt16 = 0
@@ -62,6 +67,7 @@ struct FrameQueue: ~Copyable {
 
   private var delivered = Counter()
   private var failed = Counter()
+  private var dropped = Counter()
   private var bytesPeak = 0
   private var framesPeak = 0
 
@@ -74,6 +80,7 @@ struct FrameQueue: ~Copyable {
     var counts = OutboxCounts()
     counts.delivered = delivered
     counts.failed = failed
+    counts.dropped = dropped
     counts.bytes = usedBytes
     counts.bytesPeak = max(bytesPeak, usedBytes)
     counts.frames = entries.count
@@ -81,15 +88,13 @@ struct FrameQueue: ~Copyable {
     return counts
   }
 
-  /// From the front of the ring to its end.
-  private var usedBytes: Int {
-    guard !isEmpty else { return 0 }
-    let head = Int(entries[at: 0].offset)
-    let last = entries[at: entries.count &- 1]
-    let tail = Int(last.offset) &+ Int(last.size)
-    // Each has a byte at least: a tail that is where the head is has gone all the way round.
-    return tail > head ? tail &- head : capacity &- head &+ tail
-  }
+  /// From the front of the ring to its end. Each frame has a byte at least, so a tail that is where the head is has gone all
+  /// the way round.
+  private var usedBytes: Int { head.map { ring.count(head: $0) } ?? 0 }
+
+  /// Where the first frame begins that has not ended; `nil`: there is none.
+  @inline(__always)
+  private var head: Int? { ended < entries.count ? Int(entries[at: ended].offset) : nil }
 
   var isEmpty: Bool { entries.count == 0 }
   var count: Int { entries.count }
@@ -118,10 +123,46 @@ struct FrameQueue: ~Copyable {
 
   func hasRoom(for size: Int) -> Bool { place(for: size) != nil }
 
+  /// The same, and nobody is told when there is room.
   @inline(__always)
-  private func place(for size: Int) -> Int? {
+  func place(for size: Int) -> Int? {
     guard !entries.isFull else { return nil }
-    return ring.room(for: size, head: isEmpty ? nil : Int(entries[at: 0].offset))
+    return ring.room(for: size, head: head)
+  }
+
+  /// Where a frame of this size goes, once the oldest ones that may be dropped have made room; `nil`: not even all of them
+  /// would, and none is dropped. `sent`: how many bytes of the one at the front are sent.
+  @inline(never)
+  @_optimize(size)
+  mutating func makeRoom(for size: Int, sent: Int) -> Int? {
+    guard let end = endOfDrops(for: size, sent: sent) else {
+      refusedSize = size
+      return nil
+    }
+    for index in unsent..<end where isDroppable(index, sent: sent) { mark(entries.slot(at: index), .dropped) }
+    skipSent()
+    removeEnded()
+    return place(for: size)
+  }
+
+  /// Whether `makeRoom` would find some.
+  func canMakeRoom(for size: Int, sent: Int) -> Bool { endOfDrops(for: size, sent: sent) != nil }
+
+  /// The index behind the last one that has to go.
+  private func endOfDrops(for size: Int, sent: Int) -> Int? {
+    // The place at the front is kept until its completion was taken, if it is to be told.
+    guard !entries.isFull || ended == 0 && entries[at: 0].isQuiet else { return nil }
+    var index = ended
+    while index < entries.count, entries[at: index].state == .ended || isDroppable(index, sent: sent) {
+      index &+= 1
+      let head = index < entries.count ? Int(entries[at: index].offset) : nil
+      if ring.room(for: size, head: head) != nil { return index }
+    }
+    return nil
+  }
+
+  private func isDroppable(_ index: Int, sent: Int) -> Bool {
+    entries[at: index].isDroppable && entries[at: index].state == .queued && (index > unsent || sent == 0)
   }
 
   @_lifetime(&self)
@@ -240,17 +281,26 @@ struct FrameQueue: ~Copyable {
   private mutating func mark(_ slot: Int, _ outcome: FrameOutcome) {
     entries[slot].state = .ended
     entries[slot].outcome = outcome
-    if entries[slot].kind == .send { outcome == .delivered ? delivered.add(1) : failed.add(1) }
+    if entries[slot].kind == .send { count(outcome) }
     // Nobody waits for BEGIN: the end of its transaction is told otherwise.
     let isTold =
       entries[slot].kind != .acknowledge && entries[slot].kind != .begin
-      && (!entries[slot].isQuiet || outcome != .delivered)
+      && (!entries[slot].isQuiet || outcome != .delivered && outcome != .dropped)
     guard isTold else { return }
     let link = UInt16(truncatingIfNeeded: slot)
     if completions == 0 { firstCompletion = link } else { entries[Int(lastCompletion)].next = link }
     lastCompletion = link
     completions &+= 1
     entries[slot].isWaiting = true
+  }
+
+  /// The end of a message.
+  mutating func count(_ outcome: FrameOutcome) {
+    switch outcome {
+    case .delivered: delivered.add(1)
+    case .dropped: dropped.add(1)
+    default: failed.add(1)
+    }
   }
 
   mutating func takeCompletion() -> FrameCompletion? {
@@ -264,19 +314,21 @@ struct FrameQueue: ~Copyable {
     return FrameCompletion(cookie: entry.cookie, kind: entry.kind, outcome: entry.outcome)
   }
 
-  /// Frees those at the front that have ended.
+  /// Frees the bytes of those at the front that have ended, and their places as far as nobody has to be told.
   @_optimize(speed)
   private mutating func removeEnded() {
-    guard entries.count > 0, entries[at: 0].state == .ended, !entries[at: 0].isWaiting else { return }
+    guard ended > 0 || entries.count > 0 && entries[at: 0].state == .ended else { return }
     // Before a removal the queue is as full as it was since the last one.
     framesPeak = max(framesPeak, entries.count)
     bytesPeak = max(bytesPeak, usedBytes)
-    while entries.count > 0, entries[at: 0].state == .ended, !entries[at: 0].isWaiting {
+    while ended < entries.count, entries[at: ended].state == .ended { ended &+= 1 }
+    if ended == entries.count { ring.removeAll() }
+    while ended > 0, !entries[at: 0].isWaiting {
       entries.removeFirst()
       firstNumber &+= 1
+      ended &-= 1
       if unsent > 0 { unsent &-= 1 }
     }
-    if isEmpty { ring.removeAll() }
   }
 
   /// The connection is over. What was sent and not confirmed is unknown, or is sent again; what belongs to a transaction,

@@ -18,8 +18,12 @@ public struct OutboxCounts: BitwiseCopyable {
   /// SEND alone.
   public internal(set) var delivered = Counter()
   public internal(set) var failed = Counter()
+  /// They made room for others.
+  public internal(set) var dropped = Counter()
   public internal(set) var bytes = 0
   public internal(set) var bytesPeak = 0
   public internal(set) var frames = 0
   public internal(set) var framesPeak = 0
+  public internal(set) var urgentFrames = 0
+  public internal(set) var urgentFramesPeak = 0
 }

@@ -17,6 +17,8 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
   public var receiptTimeout: UInt32 = 0
   public var outboxBytes = 65_536
   public var outboxFrames = 256
+  public var urgentBytes = 0
+  public var urgentFrames = 0
   public var receiveBytes = 4096
   public var controlBytes = 1024
   public var subscriptions = 8
@@ -99,6 +101,8 @@ public struct STOMPPlan {
   let receive: ArenaSlice<UInt8>
   let outbox: ArenaSlice<UInt8>
   let entries: ArenaSlice<FrameQueue.Entry>
+  let urgent: ArenaSlice<UInt8>
+  let urgentEntries: ArenaSlice<FrameQueue.Entry>
   let slots: ArenaSlice<SubscriptionSlots.Slot>
   let frames: ArenaSlice<UInt8>
   let held: ArenaSlice<HeldMessages.Entry>
@@ -107,6 +111,7 @@ public struct STOMPPlan {
 
   public init(_ options: borrowing STOMPOptions, in layout: inout ArenaLayout) {
     entries = layout.reserve(options.outboxFrames, of: FrameQueue.Entry.self)
+    urgentEntries = layout.reserve(options.urgentFrames, of: FrameQueue.Entry.self)
     slots = layout.reserve(options.subscriptions, of: SubscriptionSlots.Slot.self)
     held = layout.reserve(options.heldMessages, of: HeldMessages.Entry.self)
     transactions = layout.reserve(options.transactions, of: Transactions.Transaction.self)
@@ -114,6 +119,7 @@ public struct STOMPPlan {
     control = layout.reserve(options.controlBytes, of: UInt8.self)
     receive = layout.reserve(options.receiveBytes, of: UInt8.self)
     outbox = layout.reserve(options.outboxBytes, of: UInt8.self)
+    urgent = layout.reserve(options.urgentBytes, of: UInt8.self)
     frames = layout.reserve(options.subscriptions * options.subscriptionBytes, of: UInt8.self)
     heldTexts = layout.reserve(options.heldMessages * options.heldBytes, of: UInt8.self)
   }

@@ -43,6 +43,8 @@ public struct STOMPSession: ~Copyable {
 
   // What outlives a connection.
   var outbox: FrameQueue
+  /// What goes before all that waits there.
+  var urgent: FrameQueue
   var subscriptions: SubscriptionSlots
 
   // What lasts as long as one.
@@ -83,6 +85,7 @@ public struct STOMPSession: ~Copyable {
     version = options.newest
     receiptTimeout = options.receiptTimeout
     outbox = FrameQueue(bytes: block.region(plan.outbox), entries: block.table(plan.entries))
+    urgent = FrameQueue(bytes: block.region(plan.urgent), entries: block.table(plan.urgentEntries))
     subscriptions = SubscriptionSlots(
       slots: block.table(plan.slots), frames: block.region(plan.frames),
       frameBytes: options.subscriptionBytes)
@@ -121,9 +124,18 @@ public struct STOMPSession: ~Copyable {
   /// How often each side sends something, in milliseconds; 0: as it likes.
   public var agreedHeartBeat: HeartBeat { heartBeats.agreed }
 
-  public var outboxCounts: OutboxCounts { outbox.counts }
+  public var outboxCounts: OutboxCounts {
+    var counts = outbox.counts
+    let others = urgent.counts
+    counts.delivered.add(others.delivered)
+    counts.failed.add(others.failed)
+    counts.dropped.add(others.dropped)
+    counts.urgentFrames = others.frames
+    counts.urgentFramesPeak = others.framesPeak
+    return counts
+  }
   /// Receipts that the server owes.
-  public var receiptsDue: Int { outbox.unconfirmed &+ subscriptions.unconfirmed }
+  public var receiptsDue: Int { outbox.unconfirmed &+ urgent.unconfirmed &+ subscriptions.unconfirmed }
   /// Messages that wait to be acknowledged.
   public var heldCount: Int { held.count }
 
@@ -162,7 +174,7 @@ public struct STOMPSession: ~Copyable {
 
   /// Nothing waits to be sent or confirmed.
   public var isDrained: Bool {
-    outbox.isDrained && control.isEmpty && subscriptions.unsent == 0 && subscriptions.unconfirmed == 0
+    outbox.isDrained && urgent.isDrained && control.isEmpty && subscriptions.unsent == 0 && subscriptions.unconfirmed == 0
       && sending.source == .none && !hasDisconnect
   }
 
@@ -183,7 +195,7 @@ public struct STOMPSession: ~Copyable {
 /// What is being sent.
 struct Sending: BitwiseCopyable {
   enum Source: UInt8, BitwiseCopyable {
-    case none, connect, control, subscription, outbox
+    case none, connect, control, urgent, subscription, outbox
   }
 
   var source = Source.none

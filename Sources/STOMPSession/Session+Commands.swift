@@ -1,6 +1,13 @@
 public import STOMPWire
 public import Storage
 
+/// What happens to a frame for which there is no room.
+public enum Overflow: UInt8, BitwiseCopyable {
+  case refuse  // the call fails
+  case dropOldest  // the oldest ones that may be dropped make room for it
+  case dropNewest  // it is dropped itself
+}
+
 /// SEND, as the application describes it.
 public struct OutgoingFrame: ~Copyable, ~Escapable {
   public var destination: Span<UInt8>
@@ -16,6 +23,9 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
   /// If the connection breaks before that, it is sent again, and may arrive twice.
   public var isRepeatable = false
   public var isQuiet = false
+  /// It goes before all that are not, and has room of its own.
+  public var isUrgent = false
+  public var overflow = Overflow.refuse
   /// ActiveMQ makes a text of a message without a content-length.
   public var omitsLength = false
 
@@ -65,7 +75,13 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     if contentType.count > 0 { output.header("content-type", contentType) }
     if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
     if transaction != 0 { output.header("transaction", UInt32(transaction)) }
-    if wantsReceipt { output.header("receipt", number) }
+    if wantsReceipt {
+      if isUrgent {
+        output.header("receipt", letter: Receipt.urgentLetter, number)
+      } else {
+        output.header("receipt", number)
+      }
+    }
     if headers.count > 0 { addHeaders(to: &output) }
     output.body(body)
   }
@@ -81,37 +97,88 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
 
 /// What the application wants. A call that throws has changed nothing.
 extension STOMPSession {
-  /// `wasSubmitted`: before the application asked to disconnect, if it did.
+  /// `wasSubmitted`: before the application asked to disconnect, if it did. False: there was no room, and the frame itself was
+  /// dropped.
   @_optimize(speed)
   public mutating func send(
     _ frame: borrowing OutgoingFrame, wasSubmitted: Bool = false
-  ) throws(STOMPError) {
+  ) throws(STOMPError) -> Bool {
     guard !isLeaving || wasSubmitted && !hasDisconnect else { throw .leaving }
     let isPlain = try frame.check(version)
     guard frame.transaction == 0 || transactions.contains(frame.transaction) else { throw .transaction }
-    let number = outbox.nextNumber
+    if frame.isUrgent { return try Self.put(frame, isPlain, into: &urgent, &sending, .urgent, version) }
+    return try Self.put(frame, isPlain, into: &outbox, &sending, .outbox, version)
+  }
+
+  @_optimize(speed)
+  @inline(never)
+  private static func put(
+    _ frame: borrowing OutgoingFrame, _ isPlain: Bool, into queue: inout FrameQueue, _ sending: inout Sending,
+    _ source: Sending.Source, _ version: STOMPVersion
+  ) throws(STOMPError) -> Bool {
+    let number = queue.nextNumber
     var size = FrameSize(version)
     frame.describe(to: &size, number: number, isPlain: isPlain)
-    let offset = try room(for: size.count)
-    let version = version
-    var writer = FrameWriter(outbox.space(at: offset, count: size.count), version)
+    guard size.count <= queue.capacity else { throw .tooLarge }
+    var place = queue.place(for: size.count)
+    if place == nil { place = try makeRoom(for: size.count, frame.overflow, in: &queue, &sending, source) }
+    guard let offset = place else { return false }
+    var writer = FrameWriter(queue.space(at: offset, count: size.count), version)
     frame.describe(to: &writer, number: number, isPlain: isPlain)
     let dialect = writer.dialect
-    outbox.append(
+    queue.append(
       FrameQueue.Entry(
         cookie: frame.cookie, offset: UInt32(truncatingIfNeeded: offset),
         size: UInt32(truncatingIfNeeded: size.count), transaction: frame.transaction, kind: .send,
         hasReceipt: frame.wantsReceipt, isRepeatable: frame.isRepeatable, isQuiet: frame.isQuiet,
-        dialect: dialect))
+        isDroppable: frame.overflow != .refuse && frame.transaction == 0, dialect: dialect))
+    return true
+  }
+
+  /// Where the frame goes after all; `nil`: it is dropped itself.
+  @inline(never)
+  @_optimize(size)
+  private static func makeRoom(
+    for size: Int, _ overflow: Overflow, in queue: inout FrameQueue, _ sending: inout Sending,
+    _ source: Sending.Source
+  ) throws(STOMPError) -> Int? {
+    switch overflow {
+    case .refuse:
+      // It is full still, and the application is told when it is not.
+      _ = queue.room(for: size)
+      throw .full
+    case .dropNewest:
+      queue.count(.dropped)
+      return nil
+    case .dropOldest:
+      let sent = sending.source == source ? sending.sent : 0
+      guard let offset = queue.makeRoom(for: size, sent: sent) else { throw .full }
+      // The one that was to be sent next may be gone.
+      if sending.source == source, sent == 0 { sending = Sending() }
+      return offset
+    }
   }
 
   /// `send` would not find the queue full.
   public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
-    guard let size = try? frame.size(version, number: outbox.nextNumber) else {
-      return outbox.hasRoom(for: FrameQueue.failedSize)
-    }
-    return outbox.hasRoom(for: size)
+    frame.isUrgent ? Self.hasRoom(for: frame, in: urgent, version, sent(of: .urgent))
+      : Self.hasRoom(for: frame, in: outbox, version, sent(of: .outbox))
   }
+
+  private static func hasRoom(
+    for frame: borrowing OutgoingFrame, in queue: borrowing FrameQueue, _ version: STOMPVersion, _ sent: Int
+  ) -> Bool {
+    guard let size = try? frame.size(version, number: queue.nextNumber) else {
+      return queue.hasRoom(for: FrameQueue.failedSize)
+    }
+    return queue.hasRoom(for: size) || frame.overflow == .dropOldest && queue.canMakeRoom(for: size, sent: sent)
+  }
+
+  /// How many bytes of the frame at the front were sent.
+  private func sent(of source: Sending.Source) -> Int { sending.source == source ? sending.sent : 0 }
+
+  /// Whether there is room for urgent frames at all.
+  public var hasUrgent: Bool { urgent.capacity > 0 }
 
   /// A frame that can't be sent is told with `FrameOutcome.version`. False: there is no place for that now.
   public mutating func sendNothing(cookie: UInt64) -> Bool { outbox.appendFailed(cookie: cookie) }

@@ -34,6 +34,7 @@ extension STOMPSession {
     lostTransactions &+= transactions.open
     transactions.connectionEnded()
     outbox.connectionEnded()
+    urgent.connectionEnded()
     subscriptions.connectionEnded()
     // A message that is not whole has no further parts; its last one makes it whole.
     if arrival.large != nil, !arrival.event.isBorrowed, !arrival.event.message.isLast {
@@ -112,7 +113,7 @@ extension STOMPSession {
     hasDisconnect = true
     leaveDeadline = now.advanced(by: Self.leaveTimeout)
     // A frame of which nothing was sent waits for the next connection.
-    if sending.sent == 0, sending.source == .outbox || sending.source == .subscription { sending = Sending() }
+    if sending.sent == 0, sending.source != .connect, sending.source != .control { sending = Sending() }
     return true
   }
 
@@ -136,21 +137,24 @@ extension STOMPSession {
 /// What a receipt is called: a number for a frame of the queue, and letters for others.
 enum Receipt: BitwiseCopyable {
   case frame(UInt32)
+  case urgent(UInt32)
   case subscription(UInt32)
   case end
 
   static var disconnect: StaticString { "bye" }
   /// Before the number of SUBSCRIBE and UNSUBSCRIBE (`SubscriptionSlots.number`).
   static var subscriptionLetter: UInt8 { UInt8(ascii: "s") }
+  /// Before that of an urgent frame.
+  static var urgentLetter: UInt8 { UInt8(ascii: "u") }
 
   /// `nil`: it is none of this client.
   init?(_ text: Span<UInt8>) {
     guard text.count > 0 else { return nil }
     if text.equals(Self.disconnect) {
       self = .end
-    } else if text[0] == Self.subscriptionLetter {
+    } else if text[0] == Self.subscriptionLetter || text[0] == Self.urgentLetter {
       guard let number = DecimalNumber.parse32(text.extracting(1..<text.count)) else { return nil }
-      self = .subscription(number)
+      self = text[0] == Self.urgentLetter ? .urgent(number) : .subscription(number)
     } else {
       guard let number = DecimalNumber.parse32(text) else { return nil }
       self = .frame(number)

@@ -14,11 +14,13 @@ public enum STOMPEvent: BitwiseCopyable {
 /// Outputs: events, one at a time.
 extension STOMPSession {
   public var hasEvent: Bool {
-    isConnectedWaiting || outbox.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
+    isConnectedWaiting || outbox.completions &+ urgent.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
       || isMessageWaiting || hasRoomEvent
   }
 
-  private var hasRoomEvent: Bool { outbox.hasRoomEvent || wasControlFull && control.isEmpty }
+  private var hasRoomEvent: Bool {
+    outbox.hasRoomEvent || urgent.hasRoomEvent || wasControlFull && control.isEmpty
+  }
 
   private var isMessageWaiting: Bool { arrival.event.kind != .none && !arrival.event.isBorrowed }
   private var isConnectedWaiting: Bool { arrival.event.kind == .connected && !arrival.event.isBorrowed }
@@ -34,7 +36,7 @@ extension STOMPSession {
       arrival.event.isBorrowed = true
       return .connected
     }
-    if let completion = outbox.takeCompletion() {
+    if let completion = urgent.takeCompletion() ?? outbox.takeCompletion() {
       return .completed(completion)
     }
     if let result = subscriptions.takeResult() { return .subscription(result) }
@@ -52,6 +54,7 @@ extension STOMPSession {
     }
     if hasRoomEvent {
       if outbox.hasRoomEvent { outbox.takeRoomEvent() }
+      if urgent.hasRoomEvent { urgent.takeRoomEvent() }
       if control.isEmpty { wasControlFull = false }
       return .room
     }

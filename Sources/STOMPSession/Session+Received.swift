@@ -142,6 +142,7 @@ extension STOMPSession {
     arrival.event.isBorrowed = false
     heartBeats.agree(with: server, at: now)
     outbox.agreed(agreed)
+    urgent.agreed(agreed)
     subscriptions.agreed(agreed)
   }
 
@@ -150,6 +151,7 @@ extension STOMPSession {
   private mutating func confirmed(_ receipt: Receipt?) {
     switch receipt {
     case .frame(let number): _ = outbox.confirmed(number)
+    case .urgent(let number): _ = urgent.confirmed(number)
     case .subscription(let number): subscriptions.confirmed(number)
     case .end: if hasSentDisconnect { close(.requested) }
     // RabbitMQ's MESSAGE carries the receipt header of whoever sent it; a RECEIPT of somebody else says nothing.
@@ -168,6 +170,7 @@ extension STOMPSession {
     reason.body = ByteRange(offset: receiver.position &+ said.bodyOffset, count: bodySize)
     switch Receipt(text(said.receiptID)) {
     case .frame(let number): _ = outbox.refused(number)
+    case .urgent(let number): _ = urgent.refused(number)
     case .subscription(let number): subscriptions.refused(number)
     case .end, nil: break
     }

@@ -11,7 +11,7 @@ extension STOMPSession {
     case .connecting: return true
     case .up:
       guard arrival.closeReason == nil else { return false }
-      return !control.isEmpty || !hasDisconnect && (subscriptions.unsent > 0 || outbox.hasUnsent)
+      return !control.isEmpty || !hasDisconnect && (subscriptions.unsent > 0 || urgent.hasUnsent || outbox.hasUnsent)
     }
   }
 
@@ -29,6 +29,8 @@ extension STOMPSession {
       sending.source = .control
     } else if hasDisconnect {
       return
+    } else if urgent.hasUnsent {
+      sending.source = .urgent
     } else if let slot = subscriptions.next {
       sending.source = .subscription
       sending.slot = slot
@@ -55,6 +57,7 @@ extension STOMPSession {
       case .subscription:
         let frame = subscriptions.frame(of: sending.slot)
         return frame.extracting(sending.sent..<frame.count)
+      case .urgent: return urgent.bytes.extracting(urgent.frame(without: sending.sent).range)
       case .outbox:
         // DISCONNECT goes out behind this frame.
         let range = hasDisconnect ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
@@ -89,13 +92,19 @@ extension STOMPSession {
       counters.framesSent.add(1)
       subscriptions.sent(sending.slot)
       sending = Sending()
-    case .outbox:
-      let queued = outbox.unsentCount
-      sending.sent = outbox.transmitted(count, behind: sending.sent)
-      counters.framesSent.add(queued &- outbox.unsentCount)
-      // Between two frames others may go first.
-      if sending.sent == 0 { sending = Sending() }
+    case .urgent: Self.transmitted(count, &sending, of: &urgent, &counters)
+    case .outbox: Self.transmitted(count, &sending, of: &outbox, &counters)
     }
+  }
+
+  private static func transmitted(
+    _ count: Int, _ sending: inout Sending, of queue: inout FrameQueue, _ counters: inout STOMPCounters
+  ) {
+    let queued = queue.unsentCount
+    sending.sent = queue.transmitted(count, behind: sending.sent)
+    counters.framesSent.add(queued &- queue.unsentCount)
+    // Between two frames others may go first.
+    if sending.sent == 0 { sending = Sending() }
   }
 
   /// Each frame there ends with a zero, and has no other.

@@ -43,12 +43,12 @@ public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>
     guard let frame = unsafe frame else { throw .null }
     let slot = try unsafe slot(client)
     let outgoing = try unsafe outgoing(frame)
+    guard unsafe !outgoing.isUrgent || slot.pointee.client.engine.session.hasUrgent else { throw .option }
     do throws(STOMPError) {
-      try unsafe slot.pointee.client.send(outgoing)
+      return try unsafe slot.pointee.client.send(outgoing) ? Status.ok.rawValue : Int32(SST_DROPPED)
     } catch {
       throw Status(error)
     }
-    return Status.ok.rawValue
   }
 }
 
@@ -61,9 +61,10 @@ public func sst_submit(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_fram
     let slot = try unsafe slot(client)
     let outgoing = try unsafe outgoing(frame)
     // Only the submitter is read here: the client belongs to its owner.
-    guard unsafe slot.pointee.submitter.isOpen else { throw .notSupported }
+    let submitter = unsafe slot.pointee.submitter
+    guard submitter.isOpen, submitter.hasUrgent || !outgoing.isUrgent else { throw .notSupported }
     do throws(STOMPError) {
-      try unsafe slot.pointee.submitter.submit(outgoing)
+      try submitter.submit(outgoing)
     } catch {
       throw Status(error)
     }
@@ -76,10 +77,11 @@ public func sst_submit(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_fram
 @_lifetime(immortal)
 private func outgoing(_ frame: UnsafePointer<sst_frame>) throws(Status) -> OutgoingFrame {
   try unsafe checkSize(frame, frame.pointee.size, known: MemoryLayout<sst_frame>.size)
-  guard unsafe frame.pointee.reserved == 0 else { throw .structSize }
   let flags = unsafe frame.pointee.flags
-  // They are the lowest four bits.
-  guard flags < 2 * UInt32(SST_SEND_NO_LENGTH) else { throw .option }
+  // They are the lowest five bits.
+  guard flags < 2 * UInt32(SST_SEND_URGENT),
+    let overflow = unsafe Overflow(rawValue: UInt8(clamping: frame.pointee.overflow))
+  else { throw .option }
   var outgoing = OutgoingFrame(
     destination: try unsafe span(frame.pointee.destination),
     contentType: try unsafe span(frame.pointee.content_type),
@@ -89,10 +91,13 @@ private func outgoing(_ frame: UnsafePointer<sst_frame>) throws(Status) -> Outgo
   outgoing.isRepeatable = flags & UInt32(SST_SEND_AGAIN) != 0
   outgoing.isQuiet = flags & UInt32(SST_SEND_QUIET) != 0
   outgoing.omitsLength = flags & UInt32(SST_SEND_NO_LENGTH) != 0
+  outgoing.isUrgent = flags & UInt32(SST_SEND_URGENT) != 0
+  outgoing.overflow = overflow
   outgoing.transaction = try unsafe transaction(frame.pointee.transaction)
-  guard !outgoing.isRepeatable || outgoing.wantsReceipt && outgoing.transaction == 0 else {
-    throw .option
-  }
+  // The frames of a transaction go in their order, all of them or none.
+  guard outgoing.transaction == 0 || !outgoing.isRepeatable && !outgoing.isUrgent && overflow == .refuse,
+    !outgoing.isRepeatable || outgoing.wantsReceipt
+  else { throw .option }
   return outgoing
 }
 

@@ -39,10 +39,13 @@ private func numbers(of client: borrowing Client) -> sst_stats {
   let outbox = client.engine.session.outboxCounts
   stats.messages_sent = outbox.delivered.uint64
   stats.messages_failed = outbox.failed.uint64
+  stats.messages_dropped = outbox.dropped.uint64
   stats.outbox_bytes = UInt32(truncatingIfNeeded: outbox.bytes)
   stats.outbox_bytes_peak = UInt32(truncatingIfNeeded: outbox.bytesPeak)
   stats.outbox_frames = UInt32(truncatingIfNeeded: outbox.frames)
   stats.outbox_frames_peak = UInt32(truncatingIfNeeded: outbox.framesPeak)
+  stats.urgent_frames = UInt32(truncatingIfNeeded: outbox.urgentFrames)
+  stats.urgent_frames_peak = UInt32(truncatingIfNeeded: outbox.urgentFramesPeak)
   stats.receipts_due = UInt32(truncatingIfNeeded: client.engine.session.receiptsDue)
   stats.held = UInt32(truncatingIfNeeded: client.engine.session.heldCount)
   let totals = client.engine.submissions.totals

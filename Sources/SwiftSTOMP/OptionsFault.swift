@@ -44,7 +44,7 @@ private func complete(_ options: inout sst_options, _ field: Int32) {
 /// The fields of sst_options behind its size. A test compares them with the header.
 private var optionNames: NameList {
   NameList(
-    first: 1, count: 48,
+    first: 1, count: 50,
     text: """
       flags\0\
       url\0\
@@ -93,7 +93,9 @@ private var optionNames: NameList {
       bind_device\0\
       bind_address\0\
       submit_frames\0\
-      submit_bytes
+      submit_bytes\0\
+      urgent_frames\0\
+      urgent_bytes
       """)
 }
 

@@ -45,6 +45,8 @@ func makeClient(
   unsafe request.receiptTimeout = options.pointee.receipt_timeout_ms
   unsafe request.outboxBytes = options.pointee.outbox_bytes
   unsafe request.outboxFrames = options.pointee.outbox_frames
+  unsafe request.urgentFrames = options.pointee.urgent_frames
+  unsafe request.urgentBytes = options.pointee.urgent_bytes
   unsafe request.receiveBytes = options.pointee.receive_bytes
   unsafe request.controlBytes = options.pointee.control_bytes
   unsafe request.subscriptions = options.pointee.subscriptions

@@ -77,7 +77,7 @@ enum Status: Int32, Error {
       case .delivered: .ok
       case .refused: .refused
       case .unknown: .unknown
-      case .connectionLost: .dropped
+      case .connectionLost, .dropped: .dropped
       case .version: .serverLimit
       }
   }

@@ -305,7 +305,9 @@ static void send_frame(const uint8_t *data, size_t size, bool submits) {
     sst_frame frame = SST_FRAME_INIT;
     struct input input = { data, data + size };
     if (accepted >= MOST - 1) return;
-    frame.flags = byte(&input) & 31;
+    uint8_t how = byte(&input);
+    frame.flags = how & 63;
+    frame.overflow = how >> 6;
     uint8_t shape = byte(&input);
     frame.transaction = shape & 1 && transaction_count ? (uint32_t)transactions[transaction_count - 1]
                         : shape & 2                    ? 9
@@ -323,8 +325,11 @@ static void send_frame(const uint8_t *data, size_t size, bool submits) {
     /* A quiet one is only told if it fails. */
     if (submits)
         promised(sst_submit(client, &frame), is_told ? 1 : 2); /* a full queue counts that */
-    else
-        promised(CHECKED(sst_send(client, &frame)), is_told ? 1 : 2);
+    else {
+        int32_t status = CHECKED(sst_send(client, &frame));
+        if (status == SST_DROPPED && frame.overflow != SST_OVERFLOW_DROP_NEWEST) BROKEN("dropped, and was not to be");
+        if (status != SST_DROPPED) promised(status, is_told ? 1 : 2);
+    }
 }
 
 static void subscribe(const uint8_t *data, size_t size) {
@@ -521,6 +526,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.subscriptions = 3;
     options.subscription_bytes = 100;
     options.transactions = 2;
+    options.urgent_frames = flags >> 4 & 2;
     options.submit_frames = 2;
     options.submit_bytes = 64;
     options.jitter = SST_JITTER_NONE;

@@ -605,6 +605,32 @@ def test_no_waiting_for_room():
         assert isinstance(client.next_event(PATIENCE), stomp.Room)
 
 
+def test_overflow_and_urgent():
+    """While there is no server, the latest readings are kept; an alarm has room of its own, and goes first."""
+    with Scripted(lambda connection: (connection.accept(), connection.serve())) as server:
+        client = Client(server.url, outbox_frames=3)
+        for number in range(10):
+            client.send("/q", str(number), quiet=number < 8, overflow=stomp.Overflow.DROP_OLDEST)
+        with pytest.raises(stomp.PeerError) as caught:
+            client.send("/q", "too late", overflow=stomp.Overflow.DROP_NEWEST)
+        assert caught.value.status == Status.DROPPED
+        client.send("/q", "alarm", urgent=True, receipt=True)
+        client.connect(timeout=PATIENCE)
+        client.send("/q", "now", receipt=True, wait=True, timeout=PATIENCE)
+        client.close()
+    assert [frame.body for frame in server.heard if frame.command == "SEND"] == [b"alarm", b"7", b"8", b"9", b"now"]
+
+
+def test_one_that_made_room_is_told():
+    client = Client("stomp://127.0.0.1:1", outbox_bytes=2500)
+    for number in (1, 2):
+        client.send("/q", b"x" * 1500, cookie=number, overflow=stomp.Overflow.DROP_OLDEST)
+    told = client.next_event(0)
+    assert isinstance(told, stomp.Completed) and (told.cookie, told.status) == (1, Status.DROPPED)
+    assert client.unfinished == 1
+    client.close()
+
+
 def test_what_was_not_sent_is_raised():
     def script(connection: Connection) -> None:
         connection.accept()
@@ -709,6 +735,8 @@ def test_a_forgotten_client_gives_its_descriptors_back(coilmq):
         (lambda c: c.send("/q", "a", receipt="yes"), Status.OPTION),
         (lambda c: c.send("/q", "a", transaction=9), Status.TRANSACTION),
         (lambda c: c.send("/q", "a", cookie=-1), Status.OPTION),
+        (lambda c: c.send("/q", "a", overflow=3), Status.OPTION),
+        (lambda c: c.send("/q", "a", urgent=2), Status.OPTION),
         (lambda c: c.send("/q", "\ud800"), Status.OPTION),
         (lambda c: c.subscribe("/q", "sometimes"), Status.OPTION),
         (lambda c: c.subscribe("/q", 9), Status.OPTION),

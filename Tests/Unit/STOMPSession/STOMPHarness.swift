@@ -15,6 +15,8 @@ final class STOMPHarness {
     var heartBeat = HeartBeat.none
     var outboxBytes = 2048
     var outboxFrames = 16
+    var urgentBytes = 0
+    var urgentFrames = 0
     var receiveBytes = 512
     var controlBytes = 256
     var subscriptions = 3
@@ -41,6 +43,7 @@ final class STOMPHarness {
       host: host.span, login: login.span, passcode: passcode.span, headers: headers.span)
     (options.oldest, options.newest, options.heartBeat) = (asked.oldest, asked.newest, asked.heartBeat)
     (options.outboxBytes, options.outboxFrames) = (asked.outboxBytes, asked.outboxFrames)
+    (options.urgentBytes, options.urgentFrames) = (asked.urgentBytes, asked.urgentFrames)
     (options.receiveBytes, options.controlBytes) = (asked.receiveBytes, asked.controlBytes)
     (options.subscriptions, options.subscriptionBytes) = (asked.subscriptions, asked.subscriptionBytes)
     (options.heldMessages, options.heldBytes) = (asked.heldMessages, asked.heldBytes)
@@ -95,6 +98,9 @@ final class STOMPHarness {
     session.transmitted(part.count, at: now)
     return part
   }
+
+  /// The transport was offered bytes, and took none.
+  func offer() -> Bool { session.prepareTransmit(at: now) }
 
   func transmit(_ count: Int) -> Bool {
     guard session.prepareTransmit(at: now) else { return false }
@@ -168,6 +174,8 @@ final class STOMPHarness {
   }
 
   private(set) var token: UInt64 = 0
+  /// The last `send` dropped its own frame.
+  private(set) var wasDropped = false
 
   /// All of them.
   func events() -> [String] {
@@ -194,7 +202,7 @@ final class STOMPHarness {
     _ body: String, to destination: String = "/queue/a", cookie: UInt64 = 0, receipt: Bool = false,
     again: Bool = false,
     quiet: Bool = false, headers: [(String, String)] = [], type: String = "", transaction: UInt16 = 0,
-    omitsLength: Bool = false
+    omitsLength: Bool = false, urgent: Bool = false, overflow: Overflow = .refuse
   ) -> STOMPError? {
     let (target, type, headers, body) = (
       Array(destination.utf8), Array(type.utf8), Self.list(headers), Array(body.utf8)
@@ -203,8 +211,9 @@ final class STOMPHarness {
       destination: target.span, contentType: type.span, headers: headers.span, body: body.span)
     (frame.cookie, frame.wantsReceipt, frame.isRepeatable) = (cookie, receipt, again)
     (frame.isQuiet, frame.transaction, frame.omitsLength) = (quiet, transaction, omitsLength)
+    (frame.isUrgent, frame.overflow) = (urgent, overflow)
     do throws(STOMPError) {
-      try session.send(frame)
+      wasDropped = try !session.send(frame)
       return nil
     } catch {
       return error

@@ -10,7 +10,7 @@ from ..tls import TLS
 from ._library import LIBRARY as _LIBRARY
 from ._options import Options
 from .client import Client, Transaction
-from .constants import OFF, Ack, Completes, Jitter, Part, Rule, Stage, State, Status, Version
+from .constants import OFF, Ack, Completes, Jitter, Overflow, Part, Rule, Stage, State, Status, Version
 from .errors import (
     ArgumentError,
     ClosedError,
@@ -57,6 +57,7 @@ __all__ = [
     "Message",
     "NoRoomError",
     "Options",
+    "Overflow",
     "Part",
     "PeerError",
     "ProxyError",

@@ -26,7 +26,8 @@ OTHERS = (
     "addresses busy_poll_us"
 ).split()
 WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
-NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS)
+URGENT = ("urgent_frames", "urgent_bytes")
+NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT)
 
 
 class Options(Sized):
@@ -42,7 +43,7 @@ class Options(Sized):
         "in tls_name alpn proxy websocket_path websocket_headers websocket_protocol",
         "u32 " + " ".join(WEBSOCKET_NUMBERS),
         "in bind_device bind_address",
-        "u32 submit_frames submit_bytes",
+        "u32 submit_frames submit_bytes urgent_frames urgent_bytes",
     )
 
 
@@ -63,7 +64,7 @@ class Frame(Sized):
     """sst_frame"""
 
     _fields_ = fields(
-        "u32 size flags", "in destination body content_type headers", "u64 cookie", "u32 transaction reserved"
+        "u32 size flags", "in destination body content_type headers", "u64 cookie", "u32 transaction overflow"
     )
 
 
@@ -96,8 +97,9 @@ class Stats(Sized):
     _fields_ = fields(
         "u32 size connections",
         "u64 frames_sent frames_received bytes_sent bytes_received send_calls receive_calls messages_sent messages_failed "
-        "messages_received messages_oversize",
-        "u32 outbox_bytes outbox_bytes_peak outbox_frames outbox_frames_peak receipts_due held submit_waiting submit_peak",
+        "messages_dropped messages_received messages_oversize",
+        "u32 outbox_bytes outbox_bytes_peak outbox_frames outbox_frames_peak urgent_frames urgent_frames_peak receipts_due held "
+        "submit_waiting submit_peak",
         "u64 submitted submit_full",
         "u32 attempts ended_requested ended_refused ended_server_closed ended_malformed ended_heart_beat ended_resolve "
         "ended_network ended_closed ended_timeout ended_credentials ended_proxy ended_tls ended_websocket",

@@ -26,6 +26,7 @@ from .constants import (
     EventType,
     OptionFlag,
     Part,
+    Overflow,
     SendFlag,
     Stage,
     State,
@@ -290,6 +291,8 @@ class Core:
         no_length: bool,
         transaction: Any,
         cookie: int | None,
+        overflow: int = Overflow.REFUSE,
+        urgent: bool = False,
     ) -> _abi.Frame:
         struct = _abi.Frame()
         struct.put("destination", encoded("the destination", destination))
@@ -304,10 +307,12 @@ class Core:
             ("again", again, SendFlag.AGAIN),
             ("quiet", quiet, SendFlag.QUIET),
             ("no_length", no_length, SendFlag.NO_LENGTH),
+            ("urgent", urgent, SendFlag.URGENT),
         ):
             if value is not False and _options.checked_flag(name, value):
                 flags |= bit
         struct.flags = flags
+        struct.overflow = number_to("overflow", overflow, 0xFFFFFFFF)
         struct.transaction = _transaction(transaction)
         struct.cookie = _cookie(cookie)
         return struct
@@ -315,8 +320,10 @@ class Core:
     def _post(self, frame: _abi.Frame) -> None:
         """sst_send(). Raises NoRoomError if there is no room."""
         status = QUICK.sst_send(self._open(), ctypes.byref(frame))
+        if status < 0:
+            raise error(status, _wrong_send(frame) if status == Status.OPTION else "")
         if status:
-            raise error(status, "again needs receipt=True, and is not for a transaction" if _wrong_again(frame, status) else "")
+            raise error(Status.DROPPED, "there is no room, and overflow says that this message is dropped then")
         if not frame.flags & SendFlag.QUIET:
             self._unfinished += 1
         self._on_called()
@@ -553,7 +560,11 @@ class Core:
 
     def _unseen(self, event: Event) -> None:
         """An event is dropped; a message that failed is remembered."""
-        if isinstance(event, Completed) and event.error is not None and event.what in (Completes.SEND, Completes.COMMIT):
+        # One that was dropped made room, as it was asked to, or belongs to a transaction whose end is told.
+        if isinstance(event, Completed) and event.what in (Completes.SEND, Completes.COMMIT) and event.status not in (
+            Status.OK,
+            Status.DROPPED,
+        ):
             self._lost = self._lost or event.error
             self._lost_count += 1
 
@@ -674,8 +685,12 @@ def _ignore(failed: Error | None) -> None:
     """Of what nobody waits for any more."""
 
 
-def _wrong_again(frame: _abi.Frame, status: int) -> bool:
-    return status == Status.OPTION and bool(frame.flags & SendFlag.AGAIN)
+def _wrong_send(frame: _abi.Frame) -> str:
+    if frame.overflow not in tuple(Overflow):
+        return f"overflow is an Overflow, not {frame.overflow}"
+    if frame.transaction:
+        return "again, urgent and overflow are not for a transaction"
+    return "again needs receipt=True" if frame.flags & SendFlag.AGAIN else "urgent needs urgent_frames"
 
 
 __all__ = ["Core", "CredentialsHook", "NoRoomError", "ResolveHook"]

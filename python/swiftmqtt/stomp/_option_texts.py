@@ -50,6 +50,8 @@ GROUPS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "held_messages": ("int", "1 to 65,535", "64", "messages that wait for ack() or nack(): at this number the client reads no further message"),
         "held_bytes": ("int", "16 to 65,535", "128", "for what the server calls each of them; one with a longer name cannot be acknowledged"),
         "transactions": ("int", "1 to 256", "16", "how many transactions may be open"),
+        "urgent_frames": ("int", "1 to 256", "16", "messages with urgent=True that wait to be sent or confirmed"),
+        "urgent_bytes": ("int", MEMORY, "16,384", "for them"),
         "credential_bytes": ("int", "1 to 131,070", "512", "with credentials or ask_credentials: for login and passcode together"),
         "addresses": ("int", "1 to 8", "8", "how many addresses of a host name are tried"),
     },

@@ -26,6 +26,8 @@ DEFAULTS = {
     "subscriptions": 64,
     "subscription_bytes": 1024,
     "transactions": 16,
+    "urgent_frames": 16,
+    "urgent_bytes": 1 << 14,
 }
 FLAGS = {
     "shuffle": OptionFlag.SHUFFLE,
@@ -89,6 +91,8 @@ class Options(TypedDict, total=False):
     held_messages: int | None
     held_bytes: int | None
     transactions: int | None
+    urgent_frames: int | None
+    urgent_bytes: int | None
     credential_bytes: int | None
     reconnect_min_ms: int | None
     reconnect_max_ms: int | None

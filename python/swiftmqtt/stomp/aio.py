@@ -15,7 +15,7 @@ from ._headers import HeadersIn
 from ._library import LIBRARY, QUICK
 from ._option_texts import documented
 from ._options import checked_flag, number_to, seconds
-from .constants import State, Status
+from .constants import Overflow, State, Status
 from .errors import ArgumentError, Error, NoRoomError, UndeliveredWarning, check, error
 from .events import Connected, Disconnected, Event, Message
 
@@ -266,6 +266,8 @@ class Client(Core):
         again: bool = False,
         no_length: bool = False,
         transaction: int | Transaction = 0,
+        overflow: int = Overflow.REFUSE,
+        urgent: bool = False,
     ) -> None:
         """Sends a message ("SEND"), and waits until it is complete: until it was handed to the kernel or, with receipt,
         until the receipt came. If there is no room, it first waits for room. The arguments are those of
@@ -275,7 +277,8 @@ class Client(Core):
         Raises ArgumentError; PeerError if the message failed: ``Status.DROPPED``, ``Status.UNKNOWN``, ``Status.REFUSED``.
         """
         frame = self._frame(
-            destination, body, content_type, headers, receipt, again, False, no_length, transaction, None
+            destination, body, content_type, headers, receipt, again, False, no_length, transaction, None, overflow,
+                urgent,
         )
         await (await self._with_room(lambda: self._posted(frame)))
 
@@ -292,13 +295,16 @@ class Client(Core):
         no_length: bool = False,
         transaction: int | Transaction = 0,
         cookie: int | None = None,
+        overflow: int = Overflow.REFUSE,
+        urgent: bool = False,
     ) -> None:
         """Sends a message without waiting: the next turn of the loop sends it, in one batch with what else is ready. There
         is a :class:`Completed` if it fails, and with a cookie in any case. The arguments are those of
         :meth:`swiftmqtt.stomp.Client.send`. Raises NoRoomError if there is no room now."""
         self._attach()
         frame = self._frame(
-            destination, body, content_type, headers, receipt, again, quiet, no_length, transaction, cookie
+            destination, body, content_type, headers, receipt, again, quiet, no_length, transaction, cookie, overflow,
+                urgent,
         )
         try:
             self._post(frame)

@@ -14,7 +14,7 @@ from ._headers import HeadersIn
 from ._library import LIBRARY, QUICK
 from ._option_texts import documented
 from ._options import checked_flag, seconds
-from .constants import State, Status
+from .constants import Overflow, State, Status
 from .errors import ArgumentError, Error, NoRoomError, UndeliveredWarning, check, error
 from .events import Connected, Disconnected, Event, Message
 
@@ -222,6 +222,8 @@ class Client(Core):
         no_length: bool = False,
         transaction: int | Transaction = 0,
         cookie: int | None = None,
+        overflow: int = Overflow.REFUSE,
+        urgent: bool = False,
         wait: bool = False,
         timeout: float | None = None,
     ) -> None:
@@ -239,6 +241,9 @@ class Client(Core):
         no_length      without content-length: ActiveMQ makes a text of it. The body must have no zero
         transaction    of begin() or transaction()
         cookie         1 to 2^63 - 1: comes back in :class:`Completed`. Without one, there is that event only if it fails
+        overflow       what happens to it when there is no room: :class:`Overflow`. Not in a transaction
+        urgent         it is sent before all messages that are not urgent, and has room of its own (urgent_frames). Not in a
+                       transaction
         wait           waits until it is complete, and raises if it failed; there is no event then
         timeout        seconds for all waiting: for room in the outbox, too. None: as long as it takes; 0: NoRoomError at
                        once if there is no room
@@ -249,7 +254,8 @@ class Client(Core):
         wait, end = checked_flag("wait", wait), _end(timeout)
         with self._guard:
             frame = self._frame(
-                destination, body, content_type, headers, receipt, again, quiet, no_length, transaction, cookie
+                destination, body, content_type, headers, receipt, again, quiet, no_length, transaction, cookie, overflow,
+                urgent,
             )
             if not wait:
                 self._with_room(lambda: self._post(frame), end)

@@ -126,6 +126,15 @@ class SendFlag(IntFlag):
     AGAIN = 2
     QUIET = 4
     NO_LENGTH = 8
+    URGENT = 16
+
+
+class Overflow(IntEnum):
+    """What happens to a message when there is no room in the outbox."""
+
+    REFUSE = 0
+    DROP_OLDEST = 1  # the oldest messages that may be dropped make room for it
+    DROP_NEWEST = 2  # it is dropped itself
 
 
 class Ack(IntEnum):
