@@ -18,7 +18,7 @@
  *    10  Running a client: inside a loop of your own
  *    11  Running a client: the bare engine
  *    12  Other threads
- *    13  Numbers, and the log
+ *    13  Numbers, the log, and the frames
  *
  * CONVENTIONS
  *
@@ -1406,7 +1406,7 @@ SST_API int32_t sst_runner_start(sst_runner *runner, sst_client *client, const s
 SST_API int32_t sst_runner_stop(sst_runner *runner, uint32_t drain_ms);
 
 /* ---------------------------------------------------------------------------------------------
- * 13  Numbers, and the log
+ * 13  Numbers, the log, and the frames
  * ------------------------------------------------------------------------------------------- */
 
 /* What a client has done, since it was made, and what it has to do. */
@@ -1522,6 +1522,55 @@ typedef void (*sst_log)(void *user, int32_t level, int32_t what, int32_t number,
  * Returns SST_OK, SST_ERR_NULL if client is NULL, SST_ERR_CLIENT, or SST_ERR_OPTION if level is unknown.
  */
 SST_API int32_t sst_set_log(sst_client *client, int32_t level, sst_log log, void *user);
+
+/* Which way a frame went. */
+enum {
+    SST_FRAME_SENT = 1,
+    SST_FRAME_RECEIVED = 2
+};
+
+/*
+ * A frame that went over the connection, before TLS and WebSocket. It is whole in data, from the first byte of its command
+ * to the zero at its end, except for these, of which the beginning is there: CONNECT with a passcode, up to that; one that is
+ * larger than the receive buffer; and what is no frame, because of which the connection ends.
+ *
+ * One that is sent is told when its first byte was handed to the system, one that is received when its last one has
+ * come, before the client does anything about it. Headers have their escapes. Heart-beats are not told.
+ */
+typedef struct sst_observed {
+    uint32_t size;      /* sizeof(sst_observed) of the library */
+    uint32_t direction; /* SST_FRAME_SENT or SST_FRAME_RECEIVED */
+    uint32_t time_ms;   /* the monotonic clock, wrapping; with SST_OPTION_OWN_TRANSPORT the program's */
+    uint32_t length;    /* how many bytes the whole frame has; 0: that is not known */
+    sst_bytes data;
+} sst_observed;
+
+/*
+ * Is told a frame. The call that sends or receives it calls this function, in its own thread; the function must not
+ * call the client, and what it is given is valid until it returns.
+ *
+ * user    what sst_set_tap() was given
+ * frame   the frame
+ */
+typedef void (*sst_tap)(void *user, const sst_observed *frame);
+
+/* sst_set_tap(), flags */
+enum {
+    SST_TAP_SECRETS = 1 /* the passcode of CONNECT is told as well */
+};
+
+/*
+ * Sets or removes the function of a client that is told each frame, as stomp.js' debug and tcpdump are. Without one
+ * nothing is done for it. One that is set while a connection is open is told the frames that begin from then on.
+ *
+ * client   the client
+ * flags    SST_TAP_…, added up
+ * tap      the function, until the next call of this or sst_client_close(); NULL: none
+ * user     for tap
+ *
+ * Returns SST_OK, SST_ERR_NULL if client is NULL, SST_ERR_CLIENT, or SST_ERR_OPTION if flags are unknown.
+ */
+SST_API int32_t sst_set_tap(sst_client *client, uint32_t flags, sst_tap tap, void *user);
 
 #ifdef __cplusplus
 }

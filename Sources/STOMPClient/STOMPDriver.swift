@@ -92,6 +92,9 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
     credentialsAreSet(at: now)
   }
 
+  /// Tells another function of frames, or none.
+  public mutating func observe(_ tap: FrameTap?) { engine.session.observe(tap) }
+
   /// Disconnects when everything is sent and confirmed, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {
     guard beginDisconnect(drain: drain, at: now) else { return }

@@ -212,6 +212,14 @@ struct FrameQueue: ~Copyable {
     return ByteRange(offset: Int(entry.offset) &+ sent, count: Int(entry.size) &- sent)
   }
 
+  /// The one that goes out after so many others of the same window; `nil`: it has no more.
+  func frame(at position: Int) -> ByteRange? {
+    let index = unsent &+ position
+    guard index < entries.count, entries[at: index].state == .queued else { return nil }
+    let entry = entries[at: index]
+    return ByteRange(offset: Int(entry.offset), count: Int(entry.size))
+  }
+
   /// The queued frames that lie one behind the other, without the first `sent` bytes.
   @_optimize(speed)
   func window(without sent: Int) -> ByteRange {

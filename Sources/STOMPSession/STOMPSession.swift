@@ -29,6 +29,8 @@ public struct STOMPSession: ~Copyable {
     /// And now it has.
     var isUnblocked = false
     var closeReason: STOMPCloseReason? = nil
+    /// The tap knows the frame at the front.
+    var isTold = false
   }
 
   /// The version of this connection, or of the last one; before the first one, the newest that is offered.
@@ -73,6 +75,10 @@ public struct STOMPSession: ~Copyable {
   public internal(set) var hasDisconnect = false
   /// When nobody waits any longer for DISCONNECT to be sent, and for its receipt.
   var leaveDeadline: Instant? = nil
+  /// Who is told of frames.
+  var tap: FrameTap? = nil
+  /// The front of `control` is the beginning of a frame.
+  var isControlInStep = true
   /// ACK, or NACK, had no room, and the application is to be told when there is some.
   var wasControlFull = false
 

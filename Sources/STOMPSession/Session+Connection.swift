@@ -17,6 +17,7 @@ extension STOMPSession {
     sending = Sending()
     receiver.removeAll()
     control.removeAll()
+    isControlInStep = true
     heartBeats.stop()
     held.connectionBegins()
     transactions.connectionEnded()

@@ -12,8 +12,9 @@ extension STOMPSession {
       }
       if let size = nextFrame() {
         take(size, at: now)
-      } else if arrival.large == nil {
-        return
+      } else {
+        if let tap { tellBeginning(by: tap, at: now) }
+        if arrival.large == nil { return }
       }
     }
   }
@@ -90,6 +91,7 @@ extension STOMPSession {
   }
 
   private mutating func take(_ size: Int, at now: Instant) {
+    if let tap { tellReceived(size, by: tap, at: now) }
     let frame = arrival.parser.frame
     let wanted: Phase = frame.command == .connected ? .awaiting : .up
     guard phase == wanted || frame.command == .error else { return close(.malformed(.order)) }
@@ -116,6 +118,7 @@ extension STOMPSession {
     counters.framesReceived.add(1)
     receiver.removeFirst(size)
     arrival.hasHead = false
+    arrival.isTold = false
     arrival.parser = FrameParser()
   }
 

@@ -16,6 +16,8 @@ typealias Client = STOMPDriver<Linux>
   /// Distinguishes a client from other memory, and from a client that was closed.
   var magic: UInt32
   let submitter: FrameSubmitter
+  /// The function of `sst_set_tap`.
+  var tap: OwnTap? = nil
 
   /// The caller guarantees that there is a client at `start`, which is the handle's from now on.
   @unsafe init(client start: UnsafeMutablePointer<Client>, submitter: FrameSubmitter) {
@@ -34,6 +36,11 @@ typealias Client = STOMPDriver<Linux>
 
   static var liveMagic: UInt32 { 0x5353_5443 }  // "SSTC"
   static var closedMagic: UInt32 { 0 }
+}
+
+@safe struct OwnTap: BitwiseCopyable {
+  let function: sst_tap
+  let user: UnsafeMutableRawPointer?
 }
 
 /// Returns what a handle points to, or throws what is wrong with the handle.

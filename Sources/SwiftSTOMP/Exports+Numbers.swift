@@ -89,3 +89,36 @@ public func sst_set_log(
     return Status.ok.rawValue
   }
 }
+
+@c @implementation
+public func sst_set_tap(
+  _ client: OpaquePointer?, _ flags: UInt32, _ tap: sst_tap?, _ user: UnsafeMutableRawPointer?
+) -> Int32 {
+  status { () throws(Status) in
+    let slot = try unsafe slot(client)
+    guard flags & ~UInt32(SST_TAP_SECRETS) == 0 else { throw .option }
+    if let tap = unsafe tap {
+      unsafe slot.pointee.tap = OwnTap(function: tap, user: user)
+      let showsSecrets = flags & UInt32(SST_TAP_SECRETS) != 0
+      unsafe slot.pointee.client.observe(FrameTap(tell, user: UnsafeMutableRawPointer(slot), showsSecrets: showsSecrets))
+    } else {
+      unsafe slot.pointee.tap = nil
+      unsafe slot.pointee.client.observe(nil)
+    }
+    return Status.ok.rawValue
+  }
+}
+
+private func tell(_ user: UnsafeMutableRawPointer?, _ frame: UnsafeRawPointer) {
+  guard let slot = unsafe user?.assumingMemoryBound(to: ClientHandle.self), let tap = unsafe slot.pointee.tap else {
+    return
+  }
+  let frame = unsafe frame.assumingMemoryBound(to: ObservedFrame.self)
+  var told = unsafe sst_observed()
+  unsafe told.size = UInt32(MemoryLayout<sst_observed>.size)
+  unsafe told.direction = UInt32(frame.pointee.direction.rawValue)
+  unsafe told.time_ms = frame.pointee.time.milliseconds
+  unsafe told.length = UInt32(truncatingIfNeeded: frame.pointee.length)
+  unsafe told.data = sst_bytes(data: frame.pointee.bytes.baseAddress, size: frame.pointee.bytes.count)
+  unsafe tap.function(tap.user, &told)
+}

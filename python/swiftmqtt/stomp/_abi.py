@@ -120,7 +120,7 @@ STRUCTS: dict[str, Any] = {
 # All structs of swiftstomp.h, in the order in which they stand there: that of sst_abi_layout().
 ORDER = (
     "sst_bytes sst_headers sst_options sst_failure sst_frame sst_subscription sst_event sst_runner sst_runner_options "
-    "sst_stats"
+    "sst_stats sst_observed"
 ).split()
 
 P = ctypes.POINTER
