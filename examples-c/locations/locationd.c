@@ -322,12 +322,6 @@ static void leave(struct device *device) {
 static void run(struct device *device) {
     for (;;) {
         int64_t now = now_ms();
-        /* With --count or at the end of a file the last position still has to be sent, and then to be confirmed. */
-        bool is_done = device->has_ended && !device->is_wanted && !device->is_on_its_way;
-        if ((stop || is_done) && !device->is_leaving) leave(device);
-        if (stop > 1) return; /* asked twice: at once */
-        if (device->is_leaving && (!device->client || sst_client_state(device->client) == SST_STATE_DISCONNECTED))
-            return;
         if (resend) {
             resend = 0;
             device->is_wanted = true;
@@ -342,9 +336,14 @@ static void run(struct device *device) {
             run_texts(device, now);
         }
         send_position(device);
-        if (device->client) sst_flush(device->client);
-        bool leaves = stop || (device->has_ended && !device->is_wanted && !device->is_on_its_way);
-        if (device->is_leaving || !leaves) wait_for_work(device, now);
+        /* With --count, or at the end of a file, the last position is sent and confirmed first. */
+        bool is_done = device->has_ended && !device->is_wanted && !device->is_on_its_way;
+        if ((stop || is_done) && !device->is_leaving) leave(device);
+        if (stop > 1) return; /* asked twice: at once */
+        if (device->is_leaving && (!device->client || sst_client_state(device->client) == SST_STATE_DISCONNECTED))
+            return;
+        if (device->client && sst_flush(device->client) == 1) continue; /* it made an event */
+        wait_for_work(device, now);
     }
 }
 
