@@ -333,8 +333,8 @@ def test_gpsd(device):
 
 def test_gpsd_by_gpsfake(tmp_path, device):
     """The real one, with a track of our own."""
-    gpsfake, port = need("gpsfake", "locations"), free_port()
-    need("/usr/sbin/gpsd", "locations")
+    gpsfake, port = need("gpsfake", "locations-test"), free_port()
+    need("/usr/sbin/gpsd", "locations-test")
     track = tmp_path / "track.nmea"
     moments = [{"time": f"1200{second:02}.00", "latitude": f"48{second:02}.000,N"} for second in range(60)]
     track.write_text("".join(f"{rmc(**moment)}\r\n{gga(longitude='01131.000,E', **moment)}\r\n" for moment in moments))
@@ -368,13 +368,13 @@ def name() -> str:
 
 
 def test_positions(broker, device, name, tmp_path):
-    if type(broker).__name__ == "CoilMQ":
-        pytest.skip("it takes no virtual host but its own name, and locationd has no option for it")
     client = Client(broker)
-    client.subscribe("/topic/device.*.location" if broker.prefix == "/queue/" else f"/topic/device.{name}.location")
+    wildcard = type(broker).__name__ != "CoilMQ"
+    client.subscribe(f"/topic/device.{'*' if wildcard else name}.location")
     file = tmp_path / "track.gpx"
     file.write_text(gpx(point(48.137154, 11.576124), point(48.2, 11.6)))
-    program = device("--gpx", str(file), "--url", broker.url, "--header", "country:DE", "--expires", "600", id=name)
+    program = device("--gpx", str(file), "--url", broker.url, "--virtual-host", broker.virtual_host, "--header", "country:DE",
+                     "--expires", "600", id=name)
     for latitude in (48.137154, 48.2):
         message = client.expect("MESSAGE")
         while name not in message.headers["destination"]:  # of another test that runs

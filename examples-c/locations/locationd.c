@@ -268,6 +268,7 @@ static int32_t start_client(struct device *device, void **memory) {
     sst_headers headers = { bytes, sizeof bytes, 0 };
     sst_options options = SST_OPTIONS_INIT;
     options.url = sst_string(device->options.url);
+    options.virtual_host = sst_string(device->options.virtual_host);
     options.oldest = SST_STOMP_1_1; /* acknowledging each text for itself */
     options.receive_bytes = 2 * TEXT_BYTES;
     options.held_messages = 2 * TEXTS;

@@ -23,7 +23,8 @@ function say(state, text) {
   $("connect").disabled = wanted;
   $("disconnect").disabled = !wanted;
   for (const id of ["url", "login", "passcode", "host"]) $(id).disabled = wanted;
-  $("connected").hidden = state !== "connected";
+  $("known").hidden = !wanted;
+  $("text").hidden = state !== "connected";
 }
 
 // Each attempt has a socket and a client of its own: those of stomp.js cannot be used twice. What a client says that is

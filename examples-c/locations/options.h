@@ -19,6 +19,7 @@ struct options {
     char id[DEVICE_ID_BYTES];
     const char *id_from;
     const char *url;
+    const char *virtual_host;      /* NULL: RabbitMQ's / */
     const char *gpsd, *nmea, *gpx; /* one of them, or simulate */
     bool simulate;
     double latitude, longitude; /* of the simulated track */
@@ -42,6 +43,7 @@ static const char usage[] =
     "SIGUSR1 sends the last position again; SIGTERM and Ctrl-C end it.\n"
     "\n"
     "  --url URL            the broker (stomp://guest:guest@127.0.0.1)\n"
+    "  --virtual-host NAME  of the broker (/)\n"
     "  --id ID              letters, digits, - and _ (a hash of /etc/machine-id, or else the host name)\n"
     "  --client-id          tell the broker the ID as client-id: ActiveMQ accepts each only once\n"
     "  --distance METRES    send a position that is so far from the last one that was sent (10; 0: each)\n"
@@ -104,6 +106,7 @@ static inline void option_header(sst_headers *headers, const char *text) {
 static inline void read_options(int argc, char **argv, struct options *options) {
     enum {
         URL = 1,
+        VIRTUAL_HOST,
         ID,
         CLIENT_ID,
         DISTANCE,
@@ -128,6 +131,7 @@ static inline void read_options(int argc, char **argv, struct options *options) 
         HELP
     };
     static const struct option known[] = { { "url", 1, 0, URL },
+                                           { "virtual-host", 1, 0, VIRTUAL_HOST },
                                            { "id", 1, 0, ID },
                                            { "client-id", 0, 0, CLIENT_ID },
                                            { "distance", 1, 0, DISTANCE },
@@ -167,6 +171,9 @@ static inline void read_options(int argc, char **argv, struct options *options) 
         switch (option) {
         case URL:
             options->url = text;
+            break;
+        case VIRTUAL_HOST:
+            options->virtual_host = text;
             break;
         case ID:
             if (!is_device_id(text)) refuse_option("id", "takes 1 to 64 letters, digits, - and _");
