@@ -169,6 +169,8 @@ static int64_t silence_due_ms(const struct device *device) {
 
 /* ---- Texts */
 
+static const char how_to_answer[] = "locationd: y acknowledges the text, n refuses it\n";
+
 static void decide(struct device *device, enum decision decision) {
     struct text *text = texts_shown(&device->texts);
     if (text && text->decision == UNDECIDED) text->decision = decision;
@@ -182,7 +184,7 @@ static void read_answers(struct device *device) {
         if (size == 1 && (*line == 'y' || *line == 'n'))
             decide(device, *line == 'y' ? TAKEN : REFUSED);
         else
-            fputs("y acknowledges the text, n refuses it\n", stderr);
+            fputs(how_to_answer, stderr);
     }
     if (device->answers_end) complain("standard input", "it has ended: texts wait until the program does");
 }
@@ -202,6 +204,8 @@ static void run_texts(struct device *device, int64_t now) {
             text->decision = REFUSED;
         } else if (device->options.confirm == CONFIRM_AUTO) {
             text->decision = TAKEN;
+        } else {
+            fputs(how_to_answer, stderr);
         }
     }
 }

@@ -119,7 +119,7 @@ static inline void texts_settle(struct texts *texts, sst_client *client, int64_t
         texts->refused[at].hash = text->hash;
         texts->refused[at].until_ms = now + texts->again_ms;
     }
-    print_text(taken ? "Acknowledged: " : "Refused: ", text->body, text->size);
+    if (status == SST_OK) print_text(taken ? "Acknowledged: " : "Refused: ", text->body, text->size);
     texts->is_shown = false;
     memmove(&texts->list[0], &texts->list[1], --texts->count * sizeof *text);
 }
