@@ -51,6 +51,11 @@ compat-stress: compat ## SECONDS=600: not part of test: stress libmosquitto.so.1
 demo: ## publish this machine's sensors to a real broker, and show what arrives
 	@examples-c/demo
 
+locations: ## show two devices on a map: a private RabbitMQ, examples-c/locations twice, and a page for your browser
+	@.ci/need build locations
+	@$(MAKE) --no-print-directory all
+	@examples-c/locations/run
+
 reference: ## make HTML of include/swiftmqtt.h with Doxygen, into build/reference; a warning is an error
 	@.ci/need reference
 	@rm -rf build/reference && mkdir -p build

@@ -27,7 +27,8 @@ def tree(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
     for directory in ("examples-c", ".ci", "Tests", "build"):
         (root / directory).mkdir(parents=True)
-    shutil.copy(ROOT / "examples-c" / "demo", root / "examples-c")
+    for name in ("demo", "processes.py"):
+        shutil.copy(ROOT / "examples-c" / name, root / "examples-c")
     (root / "build" / "native").symlink_to(ROOT / "build" / "native")
     (root / "Tests" / "Support").symlink_to(ROOT / "Tests" / "Support")
     (root / "Makefile").write_text("all:\n")

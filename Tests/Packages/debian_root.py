@@ -187,7 +187,8 @@ def test_each_example_compiles(debian):
     debian.shell("cp -r /usr/share/doc/libswiftmqtt-dev/examples .\ncd examples\n"
                  "for file in *.c; do cc -Wall -Werror $file $(pkg-config --cflags --libs swiftmqtt) -pthread; done")
     debian.shell("cp -r /usr/share/doc/libswiftstomp-dev/examples stomp\ncd stomp\n"
-                 "for file in *.c; do cc -Wall -Werror $file $(pkg-config --cflags --libs swiftstomp swiftmqtt) -pthread; done")
+                 "for file in *.c; do cc -Wall -Werror $file $(pkg-config --cflags --libs swiftstomp swiftmqtt) -pthread; done\n"
+                 "cc -Wall -Werror locations/locationd.c $(pkg-config --cflags --libs swiftstomp) -lm")
 
 
 def test_drop_in_is_used_only_when_it_is_asked_for(debian):

@@ -46,7 +46,8 @@ CONTENTS = {
     "libswiftstomp-dev": [
         "usr/include/swiftstomp.h", "LIB/libswiftstomp.a", "LIB/libswiftstomp.so", "LIB/pkgconfig/swiftstomp.pc",
         *pages_of("man3-stomp"),
-        *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c" / "stomp").glob("*.[ch]"))],
+        *(f"DOC/examples/{path.name}" for path in (ROOT / "examples-c" / "stomp").glob("*.[ch]")),
+        *(f"DOC/examples/locations/{path.name}" for path in (ROOT / "examples-c" / "locations").glob("*.*"))],
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [
         "usr/bin/smq", "usr/share/bash-completion/completions/smq",

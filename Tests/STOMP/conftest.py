@@ -59,13 +59,14 @@ def queue() -> str:
 
 
 class Program(subprocess.Popen):
-    """A program of examples-c/stomp; what it says can be read while it runs."""
+    """A program of examples-c; what it says can be read while it runs."""
 
-    def __init__(self, directory: Path, name: str, *arguments: str, environment: dict[str, str] | None = None):
+    def __init__(self, directory: Path, name: str, *arguments: str, environment: dict[str, str] | None = None,
+                 folder: str = "stomp"):
         number = len(list(directory.glob(f"{name}*.out")))
         self.out, self.err = directory / f"{name}{number}.out", directory / f"{name}{number}.err"
         with self.out.open("wb") as out, self.err.open("wb") as err:
-            super().__init__([str(BUILD / "examples" / "stomp" / name), *arguments], stdin=subprocess.PIPE, stdout=out,
+            super().__init__([str(BUILD / "examples" / folder / name), *arguments], stdin=subprocess.PIPE, stdout=out,
                              stderr=err, text=True, env={**os.environ, **(environment or {})})
 
     @property
@@ -92,8 +93,9 @@ class Program(subprocess.Popen):
 def run(tmp_path: Path) -> Iterator[Callable[..., Program]]:
     running: list[Program] = []
 
-    def start(name: str, *arguments: str, host: str | None = None) -> Program:
-        running.append(Program(tmp_path, name, *arguments, environment={"STOMP_HOST": host} if host else None))
+    def start(name: str, *arguments: str, host: str | None = None, folder: str = "stomp") -> Program:
+        environment = {"STOMP_HOST": host} if host else None
+        running.append(Program(tmp_path, name, *arguments, environment=environment, folder=folder))
         return running[-1]
 
     yield start
