@@ -60,7 +60,7 @@ struct FrameTapTests {
     say("RECEIPT/receipt-id:bye//^")
     #expect(
       record.lines == [
-        "> CONNECT/accept-version:1.0,1.1,1.2/host:h/heart-beat:100,0/login:me/passcode: of 91",
+        "> CONNECT/accept-version:1.0,1.1,1.2/host:h/heart-beat:100,0/login:me/passcode: of 86",
         "< CONNECTED/version:1.2/heart-beat:0,100//^",
         "> SUBSCRIBE/id:0/destination:d/ack:client-individual/receipt:s0//^",
         "< RECEIPT/receipt-id:s0//^", "< " + Self.message("1"), "> ACK/id:a//^",
@@ -110,13 +110,13 @@ struct FrameTapTests {
       if !length.isEmpty { try harness.session.acknowledge(harness.token) }
     }
     #expect(record.lines.count == 2)
-    #expect(record.lines[0].hasSuffix("bbb of 369") && record.lines[1].hasSuffix("bbb of 0"))
+    #expect(record.lines[0].hasSuffix("bbb of 371") && record.lines[1].hasSuffix("bbb of 0"))
   }
 
   /// What ends a connection, whether it is a frame or not.
   @Test(arguments: [
     ("HTTP/1.1 400 no/", "< HTTP/1.1 400 no/ of 0"), ("ERROR/message:no//why^", "< ERROR/message:no//why^"),
-    ("RECEIPT/receipt-id:1/content-length:1//xy^", "< RECEIPT/receipt-id:1/content-length:1//xy^ of 42"),
+    ("RECEIPT/receipt-id:1/content-length:1//xy^", "< RECEIPT/receipt-id:1/content-length:1//xy^ of 41"),
   ])
   func theLastOne(_ text: String, _ told: String) {
     let (harness, record) = (Harness(), Record())
