@@ -48,8 +48,8 @@ extension STOMPSession {
       arrival.event.isBorrowed = true
       if arrival.parser.frame.hasEscapes { undoEscapes() }
       let token = arrival.event.message.token
-      // Its subscription may have ended since it came.
-      if token != 0, held.slot(of: token) == nil { arrival.event.message.token = 0 }
+      // Since it came, its subscription may have ended, or its connection, or the application is leaving.
+      if token != 0, !isConnected || isLeaving || held.slot(of: token) == nil { arrival.event.message.token = 0 }
       return .message(arrival.event.message)
     }
     if hasRoomEvent {

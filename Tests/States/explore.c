@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "states.h"
+#include "explore.h"
 
 struct frame {
     uint8_t *block;
@@ -258,7 +258,7 @@ struct result explore(void) {
     int length = 0;
     memset(&result, 0, sizeof result);
     if (!make_client()) {
-        result.violation = "smq_client_init() refused";
+        result.violation = "the client cannot be made";
         return result;
     }
     mask = (uint32_t)(((uint64_t)1 << scene->bits) - 1);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 static int is_wanted(int size, int count, char **names) {
     if (count == 0) return scene->size <= size;

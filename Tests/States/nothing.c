@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 enum {
     PATHS = 100,

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "states.h"
+#include "explore.h"
 
 enum {
     TICKS = 5,

@@ -1,7 +1,7 @@
 /* What must hold: looks at each packet that leaves the client or reaches it, and at each event. */
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 static int qos_sent(int message) { return scene->sends[message] & 3; }
 

@@ -1,13 +1,6 @@
-/*
- * Every state of the shipped object: what the files of this folder share.
- *
- * A client is one block of memory. With SMQ_OPTION_OWN_TRANSPORT it has no descriptor, no thread, no clock and no pointer to
- * anything outside the block. So memcpy() saves it, a hash compares it, and memcpy() to the same address restores it. From each
- * state every action is tried, and each new state is taken once, until none is left. What is explored is not a model but the
- * machine code of libswiftmqtt.a.
- */
-#ifndef STATES_H
-#define STATES_H
+/* MQTT, to be explored: what the files of this folder share. */
+#ifndef WORLD_H
+#define WORLD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,13 +8,10 @@
 #include "swiftmqtt.h"
 
 enum {
-    MESSAGES = 6,     /* at most, in each direction */
-    LINK_BYTES = 160, /* on their way, in each direction */
-    BLOCK_BYTES = 16384,
+    MESSAGES = 6,       /* at most, in each direction */
+    LINK_BYTES = 160,   /* on their way, in each direction */
     STORED_BLOCKS = 20, /* of the ring */
     STORED_BYTES = 256, /* of a block, at most, are not zero */
-    ACTIONS = 40,       /* at most, in one scene */
-    LONGEST = 20000,    /* path that is followed; what would be longer is an error */
     WAIT_MS = 10,       /* before the next attempt to connect */
     COOKIE_SUBSCRIBE = 100
 };
@@ -83,16 +73,6 @@ struct scene {
     uint16_t depth;        /* the longest path; 0: LONGEST */
     const char *must_find; /* this violation, or the checker is blind */
 };
-
-enum {
-    SMALL = 1, /* also under qemu-user, and for mutants */
-    USUAL = 2, /* make test */
-    LARGE = 3  /* make states, by hand */
-};
-
-extern const struct scene scenes[];
-extern const size_t scene_count;
-extern const struct scene *scene; /* the one that is explored */
 
 int sends(void); /* how many messages */
 int gets(void);
@@ -158,16 +138,10 @@ struct world {
     uint8_t durable[STORED_BLOCKS][STORED_BYTES];
 };
 
-extern struct world world;
-
 /* ---- The client (client.c) */
 
-extern uint8_t block[BLOCK_BYTES];
-extern size_t block_size;
-extern int block_changed;     /* since it was restored */
 smq_client *engine(void);     /* for a call: the block may change */
 const smq_client *seen(void); /* for a question: it does not */
-int make_client(void);        /* for the scene; 0: it cannot be had */
 int restart_client(void);     /* after a crash: the same from what the storage has */
 
 /* ---- Packets (packets.c) */
@@ -206,9 +180,6 @@ void event_released(void);
 void connection_ended(void);
 void process_ended(void);
 void take_number(int message);
-int is_complete(const struct world *world);
-const char *left_behind(void); /* where all is complete; NULL: nothing */
-
 /* ---- The storage of a journal (storage.c) */
 
 /* What becomes of a block that was written, when a crash comes. */
@@ -226,46 +197,5 @@ int commit_begins(int unused);
 int commit_ends(int unused);
 int commit_fails(int how);
 int crash(int how);
-
-/* ---- The actions (actions.c) */
-
-struct action {
-    const char *name;
-    int (*take)(int argument); /* 0: not possible here; whatever it changed is forgotten then */
-    int argument;
-    int is_trouble; /* need not happen: without it, too, all must come to its end */
-};
-
-extern struct action actions[ACTIONS];
-extern int action_count;
-void list_actions(void); /* those of the scene */
-
-/* ---- The exploration (explore.c) */
-
-struct result {
-    uint64_t states, worlds, steps, complete, too_deep, endless;
-    int deepest, unset;    /* unset: bytes of the block that are never set */
-    double seconds;        /* of processor time */
-    const char *violation; /* NULL: none */
-};
-
-struct result explore(void);
-void begin_again(void); /* back to the first state */
-uint64_t mixed(uint64_t hash, uint64_t word);
-
-/* ---- What means nothing (nothing.c) */
-
-extern uint8_t means_nothing[BLOCK_BYTES]; /* all ones for a byte of the block that does not */
-const char *find_what_means_nothing(struct result *result);
-
-/* ---- Violations (violation.c) */
-
-void watch(void);                           /* from now on calls that do not return, and traps, are violations, too */
-_Noreturn void violation(const char *what); /* from within an action: leaves it */
-/* What an action violates, or NULL; *possible is what it returned. */
-const char *take_action(int action, int *possible);
-const char *try_path(int *path, int *length);
-void shorten(int *path, int *length, const char *what);
-void print_path(const int *path, int length);
 
 #endif

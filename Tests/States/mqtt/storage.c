@@ -1,7 +1,7 @@
 /* The storage of a journal, commits, and what a crash leaves: of the client nothing, of the storage what was durable. */
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 enum {
     WHOLE = 4096,

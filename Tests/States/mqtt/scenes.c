@@ -1,5 +1,5 @@
 /* The scenes: which protocol, what happens, how often; and how large it gets. A message more makes it ten times as large. */
-#include "states.h"
+#include "explore.h"
 
 #define V5 .protocol = SMQ_PROTOCOL_5_0
 #define PARTS .transmits = ONE_BYTE | HALF | ALL_BUT_ONE

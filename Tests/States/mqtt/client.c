@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "states.h"
+#include "explore.h"
 
 _Alignas(SMQ_MEMORY_ALIGNMENT) uint8_t block[BLOCK_BYTES];
 size_t block_size;

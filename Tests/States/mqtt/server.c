@@ -1,7 +1,7 @@
 /* A server that does what the standard says, with a session that it may lose; and, on request, two broken ones. */
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 static void take_connect(const struct packet *packet) {
     const uint8_t *body = packet->body;

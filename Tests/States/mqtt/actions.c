@@ -1,7 +1,7 @@
 /* What can happen: each action is tried in each state. */
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 struct world world;
 struct action actions[ACTIONS];

@@ -1,7 +1,7 @@
 /* What a packet says, of those few that come here; and those of the server. */
 #include <string.h>
 
-#include "states.h"
+#include "explore.h"
 
 int is_v5(void) { return scene->protocol == SMQ_PROTOCOL_5_0; }
 
