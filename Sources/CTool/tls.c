@@ -31,7 +31,7 @@ static int32_t ask(void *library, char *to, size_t size) {
 
 int32_t tool_tls_open(const smq_tls_options *options, const smq_tls_engine **engine, smq_tls **settings,
                       tool_tls_failure *why) {
-    smq_tls_failure told = {0};
+    smq_tls_failure told = { 0 };
     int32_t status;
     smq_tls_options with_prompt = *options;
     engine_function get_engine;

@@ -1,4 +1,5 @@
-# Completion of smq for bash. What there is it asks the program itself: smq help --table.
+# Completion of smq and sst for bash, installed under the name of each. What there is it asks the program itself:
+# smq help --table.
 
 # _smq_field KIND NUMBER [NUMBER WORD]: that field of each row of a kind, or of those that have WORD in another one.
 _smq_field() {
@@ -39,7 +40,8 @@ _smq() {
         fi
         case $(_smq_options "$command" "${COMP_WORDS[at - 1]}") in
         QOS) words="0 1 2" ;;
-        VERSION) words="mqttv5 mqttv311 mqttv31" ;;
+        VERSION) if [[ $1 == *sst ]]; then words="1.0 1.1 1.2"; else words="mqttv5 mqttv311 mqttv31"; fi ;;
+        MODE) words="auto client client-individual" ;;
         PACKET*) words=$(_smq_field property 2) words=${words//,/ } ;;
         TLSVERSION) words="tlsv1.2 tlsv1.3" ;;
         FORM) words="pem engine" ;;
@@ -74,4 +76,4 @@ _smq() {
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current" | sort -u)
 }
 
-complete -F _smq smq
+complete -F _smq smq sst

@@ -96,12 +96,17 @@ let programFailures: [FailureRow] = [
   FailureRow(
     .closeCode, 1010, "mandatory extension",
     "the server wants an extension that MQTT does not need: turn it off there"),
+  // ECONNREFUSED
   FailureRow(
-    .errno, 111 /* ECONNREFUSED */, "",
+    .errno, 111, "",
     "nothing listens there: check that the broker is running, uses this port, and listens not only on its own machine (Mosquitto: listener)"
   ),
-  FailureRow(.errno, 104 /* ECONNRESET */, "", notMQTT),
-  FailureRow(.errno, 32 /* EPIPE */, "", notMQTT),
+  // ECONNRESET
+  FailureRow(
+    .errno, 104, "", notMQTT),
+  // EPIPE
+  FailureRow(
+    .errno, 32, "", notMQTT),
   FailureRow(.webStatus, 404, "", webPath),
   FailureRow(.webStatus, 405, "", webPath),
   FailureRow(.webStatus, 502, "", webBehind),

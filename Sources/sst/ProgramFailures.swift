@@ -68,12 +68,17 @@ let programFailures: [FailureRow] = [
   FailureRow(
     .closeCode, 1010, "mandatory extension",
     "the server wants an extension that STOMP does not need: turn it off there"),
+  // ECONNREFUSED
   FailureRow(
-    .errno, 111 /* ECONNREFUSED */, "",
+    .errno, 111, "",
     "nothing listens there: check that the broker is running, uses this port, and listens not only on its own machine"
   ),
-  FailureRow(.errno, 104 /* ECONNRESET */, "", notSTOMP),
-  FailureRow(.errno, 32 /* EPIPE */, "", notSTOMP),
+  // ECONNRESET
+  FailureRow(
+    .errno, 104, "", notSTOMP),
+  // EPIPE
+  FailureRow(
+    .errno, 32, "", notSTOMP),
   FailureRow(.webStatus, 404, "", webPath),
   FailureRow(.webStatus, 405, "", webPath),
   FailureRow(.webStatus, 502, "", webBehind),

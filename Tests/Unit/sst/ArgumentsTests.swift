@@ -26,7 +26,11 @@ import Testing
   @Test func shortAndLongNames() throws {
     let short = try arguments("send", ["-t", "/queue/a", "-m", "x", "-u", "me", "-P", "word", "-V", "1.1"])
     let long = try arguments(
-      "send", ["--destination=/queue/a", "--message", "x", "--login=me", "--passcode=word", "--protocol-version", "1.1"])
+      "send",
+      [
+        "--destination=/queue/a", "--message", "x", "--login=me", "--passcode=word", "--protocol-version",
+        "1.1",
+      ])
     for one in [short, long] {
       #expect(one.destinations.map(string) == ["/queue/a"] && one.version == 11)
       #expect(one.user.map(string) == "me" && one.password.map(string) == "word")
@@ -64,8 +68,10 @@ import Testing
     (["-H", "destination: x"], "the library writes destination itself: -t sets it"),
     (["-H", "receipt: x"], "the library writes receipt itself"), (["-t", ""], "a destination is a text"),
     (["--transaction", "--no-receipt"], "cannot be used together"), (["-P", "x"], "-P needs a login"),
-    (["--ack", "auto"], "is not an option of sst send"), (["-L", "stomp://h", "-h", "h"], "cannot be used together"),
-    (["--unix", "/s", "--proxy", "http://p"], "is not for a socket"), (["--ws-header", "a: b"], "needs a WebSocket"),
+    (["--ack", "auto"], "is not an option of sst send"),
+    (["-L", "stomp://h", "-h", "h"], "cannot be used together"),
+    (["--unix", "/s", "--proxy", "http://p"], "is not for a socket"),
+    (["--ws-header", "a: b"], "needs a WebSocket"),
     (["-n", "-m", "x"], "only one of"), (["-q", "1"], "unknown option"),
   ])
   func whatIsWrongIsSaid(_ line: [String], _ expected: String) {
@@ -73,12 +79,16 @@ import Testing
   }
 
   @Test func individualAcknowledgementsAreNotOf1_0() {
-    #expect(complaint("receive", ["-t", "a", "--ack", "all"]).contains("needs auto, client or client-individual"))
-    #expect(complaint("receive", ["-t", "a", "--ack", "client-individual", "-V", "1.0"]).contains("needs STOMP 1.1"))
+    #expect(
+      complaint("receive", ["-t", "a", "--ack", "all"]).contains("needs auto, client or client-individual"))
+    #expect(
+      complaint("receive", ["-t", "a", "--ack", "client-individual", "-V", "1.0"]).contains("needs STOMP 1.1")
+    )
   }
 
   @Test(arguments: [
-    ("stomp://h", false, false, 61613), ("stomps://h", true, false, 61614), ("stomp+ssl://h", true, false, 61614),
+    ("stomp://h", false, false, 61613), ("stomps://h", true, false, 61614),
+    ("stomp+ssl://h", true, false, 61614),
     ("ws://h/x", false, true, 80), ("stomp+wss://h", true, true, 443), ("h", false, false, 61613),
   ])
   func schemes(_ text: String, _ isSecure: Bool, _ isWebSocket: Bool, _ port: UInt32) {
