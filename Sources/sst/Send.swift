@@ -170,6 +170,10 @@ private final class Sender {
     let status = loop.client.send(message)
     isFull = status == SST_ERR_FULL
     if isFull { return false }
+    if lines != nil && status == SST_ERR_TOO_LARGE {
+      throw ExitError(
+        text: "-l: a line of \(message.body.count) bytes is too long: -s and -f send larger messages")
+    }
     guard status == SST_OK else {
       throw ExitError(text: "the message cannot be sent: \(rejectText(status))")
     }
