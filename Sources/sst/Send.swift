@@ -122,7 +122,7 @@ private final class Sender {
       open -= 1
       isFull = false
       if event.completed == SST_COMPLETED_COMMIT && event.status != SST_OK {
-        throw ExitError(text: "the transaction was not committed: \(closeText(event))")
+        throw ExitError(text: "COMMIT: \(closeText(event))")
       }
       // The end of the connection, which follows, says more of these.
       if arguments.isTransaction && event.status == SST_ERR_DROPPED { break }
