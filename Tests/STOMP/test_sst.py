@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -319,3 +320,10 @@ def test_completion():
     completion = Path(__file__).parents[2] / "Sources" / "CommandLine" / "completion.bash"
     printed = subprocess.run(["bash", "-c", script, "bash", completion, SST], capture_output=True, text=True, timeout=PATIENCE)
     assert printed.stdout == "1.0 1.1 1.2\ncomplete -F _smq sst\n"
+
+
+def test_the_manual_pages_are_up_to_date(tmp_path):
+    manual = Path(__file__).parents[2] / "docs" / "manual"
+    subprocess.run([sys.executable, manual / "generate", SST, tmp_path], check=True, timeout=PATIENCE)
+    pages = {page.name: page.read_text() for page in tmp_path.iterdir()}
+    assert pages == {page.name: page.read_text() for page in manual.glob("sst*.1")}, "make manual writes them anew"
