@@ -26,11 +26,11 @@ AS_OWNER = $(shell [ -O $(BUILD) ] || [ ! -e $(BUILD) ] || stat -c 'setpriv --re
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
-all: ## PROFILE=small: build the library, smq and the examples for this machine, into build/native
+all: ## PROFILE=small: build the libraries, smq, sst and the examples for this machine, into build/native
 	@.ci/need build
 	@$(CONFIGURE_NATIVE)
 	@cmake --build $(NATIVE)
-	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq) and examples/.'
+	@echo 'Built in $(NATIVE): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq, tools/sst) and examples/.'
 	@$(subst $(BUILD)/,$(NATIVE)/,$(WITHOUT_TLS))
 	@echo 'Next: make demo shows it at work, make install installs it, make help lists the other commands.'
 
@@ -109,7 +109,7 @@ cross-build: ## TARGET=aarch64|armv7|… PROFILE=small: build the library for a 
 	@.ci/need build cross-$(TARGET)
 	@mkdir -p build
 	@flock build/$(TARGET).lock sh -c '$(CONFIGURE) && cmake --build $(BUILD)'
-	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq) and examples/.'
+	@echo 'Built in $(BUILD): libswiftmqtt.so, libswiftmqtt.a$(if $(PROFILE),,, libswiftstomp.so, libswiftstomp.a, tools/smq, tools/sst) and examples/.'
 	@$(WITHOUT_TLS)
 	@echo 'Next: make install TARGET=$(TARGET)$(PROFILE:%= PROFILE=%) DESTDIR=... installs it into the root directory of the board.'
 
@@ -126,7 +126,7 @@ assembly-of:
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) --target swiftmqtt_assembly
 
-install: ## PREFIX=/usr/local DESTDIR= TARGET= PROFILE=: install the libraries, the header, swiftmqtt.pc and smq
+install: ## PREFIX=/usr/local DESTDIR= TARGET= PROFILE=: install the libraries, the headers, swiftmqtt.pc, smq and sst
 	@test -e $(BUILD)/libswiftmqtt.a || $(MAKE) --no-print-directory $(if $(TARGET),cross-build,all)
 	@$(AS_OWNER) cmake --build $(BUILD) --target all \
 	    $(if $(wildcard $(BUILD)/compat/libmosquitto.so.1),mosquitto_compat) -- --quiet
@@ -142,7 +142,7 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove exactly what install installed
     include/swiftstomp.h \
 	    $(addprefix lib/cmake/SwiftMQTT/,SwiftMQTTConfig.cmake SwiftMQTTConfigVersion.cmake \
 	    $(foreach library,shared static tls payload stomp stomp_static,SwiftMQTT-$(library).cmake SwiftMQTT-$(library)-minsizerel.cmake)) \
-	    bin/smq share/bash-completion/completions/smq $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
+	    $(foreach program,smq sst,bin/$(program) share/bash-completion/completions/$(program)) $(addprefix share/man/man1/,$(notdir $(wildcard docs/manual/*.1))) \
 	    $(addprefix share/man/man3/,$(notdir $(wildcard docs/manual/man3/*.3 docs/manual/man3-tls/*.3 docs/manual/man3-stomp/*.3))), \
 	    '$(DESTDIR)$(PREFIX)/$(file)')
 	@rmdir $(foreach folder,lib/cmake/SwiftMQTT lib/swiftmqtt,'$(DESTDIR)$(PREFIX)/$(folder)') 2>/dev/null || true
@@ -184,8 +184,9 @@ abi-check: ## TARGET= WRITE=1: compare the exports and the header with the commi
 	@Tests/ABI/check swiftmqtt $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 	@Tests/ABI/check swiftstomp $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options.md
+manual: all ## write what is made of sources anew: the manual pages of smq, of sst and of the headers, and docs/python-options.md
 	@docs/manual/generate $(NATIVE)/tools/smq
+	@docs/manual/generate $(NATIVE)/tools/sst
 	@docs/manual/generate-3
 	@docs/python-options-page >build/python-options.md && mv build/python-options.md docs/python-options.md
 

@@ -22,6 +22,14 @@ func module(_ name: String, _ imports: Target.Dependency...) -> Target {
   .target(name: name, dependencies: imports, swiftSettings: settings)
 }
 
+/// In the language mode that swiftc has unless it is told: a program is one thread. Sources/CommandLine, which both are
+/// compiled with, is in the folder of each as a link, because no folder may be in two targets.
+func program(_ name: String, _ imports: Target.Dependency...) -> Target {
+  .target(
+    name: name, dependencies: imports, exclude: ["CommandLine/completion.bash"],
+    swiftSettings: settings + [.swiftLanguageMode(.v5)])
+}
+
 /// The tests of Sources/MODULE, which Tests/Unit/MODULE mirrors.
 func tests(
   _ name: String, of module: String, excluding excluded: [String] = [], _ imports: Target.Dependency...
@@ -44,7 +52,9 @@ let package = Package(
     .target(name: "CPlatform"),
     .target(name: "CTLSEngine", cSettings: [.headerSearchPath("../../include")]),
     .target(name: "CMosquitto", dependencies: ["CPlatform"]),
-    .target(name: "CTool", dependencies: ["CPlatform", "CSwiftMQTT"], cSettings: [.define("_GNU_SOURCE")]),
+    .target(
+      name: "CTool", dependencies: ["CPlatform", "CTLSEngine", "CSwiftMQTT"],
+      cSettings: [.define("_GNU_SOURCE")]),
     module("Storage"),
     module("CInterface", "Storage"),
     module("Journal", "Storage"),
@@ -70,11 +80,9 @@ let package = Package(
     module(
       "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "MQTTClient", "MQTTSession",
       "MQTTWire", "Platform", "Transports", "Driver"),
-    // In the language mode that swiftc has unless it is told: the program is one thread.
-    .target(
-      name: "smq",
-      dependencies: ["CSwiftMQTT", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"],
-      exclude: ["smq.bash"], swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+    program(
+      "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
+    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage"),
 
     support("TestSupport", "MQTTWire", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),
@@ -97,6 +105,7 @@ let package = Package(
       "SwiftMQTTTests", of: "SwiftMQTT", "SwiftMQTT", "CSwiftMQTT", "MQTTClient", "MQTTWire", "Storage",
       "TestSupport"),
     tests("SmqTests", of: "smq", "smq", "SwiftMQTT"),
+    tests("SstTests", of: "sst", "sst", "SwiftSTOMP"),
     // Optimised, because it makes 100,000 runs: swift run -c release Simulator
     .executableTarget(
       name: "Simulator",

@@ -51,7 +51,7 @@ CORE = of_kind("core")
 (LIBRARY,) = of_kind("library")
 (STOMP,) = of_kind("stomp")
 (DROP_IN,) = of_kind("drop-in")
-(PROGRAM,) = of_kind("program")
+PROGRAMS = of_kind("program")
 
 
 def seen_by(*names):

@@ -15,7 +15,7 @@ static void find(void *library, const char *name, void *function) {
     memcpy(function, &found, sizeof found);
 }
 
-static int32_t is_missing(smq_tls_failure *why) {
+static int32_t is_missing(tool_tls_failure *why) {
     const char *text = dlerror();
     snprintf(why->text, sizeof why->text, "%s", text ? text : "it lacks a function");
     return TOOL_TLS_MISSING;
@@ -30,7 +30,9 @@ static int32_t ask(void *library, char *to, size_t size) {
 }
 
 int32_t tool_tls_open(const smq_tls_options *options, const smq_tls_engine **engine, smq_tls **settings,
-                      smq_tls_failure *why) {
+                      tool_tls_failure *why) {
+    smq_tls_failure told = { 0 };
+    int32_t status;
     smq_tls_options with_prompt = *options;
     engine_function get_engine;
     open_function open_settings;
@@ -42,5 +44,9 @@ int32_t tool_tls_open(const smq_tls_options *options, const smq_tls_engine **eng
     with_prompt.password = ask;
     with_prompt.password_user = library;
     *engine = get_engine();
-    return open_settings(&with_prompt, settings, why);
+    told.size = sizeof told;
+    status = open_settings(&with_prompt, settings, &told);
+    why->cause = told.cause;
+    memcpy(why->text, told.text, sizeof told.text);
+    return status;
 }

@@ -1,28 +1,7 @@
 import CSwiftMQTT
 
-/// A mistake in the command line.
-func usageError(_ text: Text) -> ExitError { ExitError(text: text, isUsage: true) }
-
 /// What the command line, and an options file before it, ask for.
-final class Arguments {
-  let command: Command
-  var url: [UInt8] = []
-  var host: [UInt8] = []
-  var port: UInt32 = 0
-  var unix: [UInt8] = []
-  var bind: [UInt8] = []
-  var interface: [UInt8] = []
-  var dscp: UInt32 = 0
-  var tcpKeepAlive: UInt32 = 0
-  var proxy: [UInt8] = []
-  var webSocketPath: [UInt8] = []
-  var webSocketHeaders: [UInt8] = []
-  var webSocketProtocol: [UInt8] = []
-  var tls = TLSArguments()
-  /// The settings that `tls` asks for, once they are open.
-  var tlsSettings: TLSSettings?
-  var user: [UInt8]?
-  var password: [UInt8]?
+final class Arguments: CommonArguments {
   var id: [UInt8]?
   var prefix: [UInt8]?
   var keepAlive: UInt32 = 60
@@ -33,10 +12,7 @@ final class Arguments {
   var qos: UInt8 = 0
   var topics: [[UInt8]] = []
   var responseTopic: [UInt8] = []
-  var source: Source?
   var retain = false
-  var times: Int64?
-  var delay: Int64 = 0  // milliseconds
   var inFlight: UInt32 = 20
   var properties = GivenProperties()
   var hasProperties = false
@@ -51,22 +27,9 @@ final class Arguments {
   var removeRetained = false
   var asPublished = false
   var oneIn: Int64 = 10_000  // of 10,000: how many messages are taken
-  var count: Int64?
   var untilSubscribed = false
-  var timeout: Int64?  // seconds
   var verbose = false
-  var format: [Format.Piece]?
-  var newline = true
-  var pretty = false
   var decodes = false
-  var publishers: Int64 = 1
-  var subscribers: Int64 = 1
-  var size: Int64 = 64
-  var rate: Int64 = 0
-  var seconds: Int64 = 10_000  // milliseconds
-  var messages: Int64?
-  var progress = false
-  var json = false
   var prometheus = false
   var once = false
   var inspectionSocket: [UInt8] = []
@@ -84,107 +47,13 @@ final class Arguments {
   var captureSize: Int64?
   /// Once it is open: all clients of this run write to it.
   var captureFile: CaptureFile?
-  var debug = false
-  var quiet = false
-  var wantsHelp = false
-  var wantsVersion = false
 
-  /// Where the message comes from.
-  enum Source {
-    case text([UInt8]), file([UInt8]), lines, nothing, whole
-  }
-
-  init(_ command: Command, _ words: [[UInt8]]) throws(ExitError) {
-    self.command = command
-    let given = try read(words[...])
-    // --help works whatever the options files contain.
-    if given.contains(where: { $0.option.key == .help }) {
-      wantsHelp = true
-      return
-    }
-    var file = try defaultOptions(command)
-    for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
-    do throws(ExitError) {
-      var inFile: [GivenOption] = []
-      for line in file { inFile += try read(line, isInFile: true) }
-      if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
-        throw usageError("\(wrong.option.name) is not allowed there")
-      }
-      try apply(inFile)
-    } catch {
-      throw usageError("in an options file: \(error.text)")
-    }
-    // An option that may be given only once replaces the file's.
-    func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
-    if [.message, .file, .lines, .nothing, .whole].contains(where: { isGiven($0) }) { source = nil }
-    if isGiven(.url) || isGiven(.unix) { (host, port, webSocketPath) = ([], 0, []) }
-    if isGiven(.unix) { bind = [] }
-    if isGiven(.url) || isGiven(.host) { unix = [] }
-    if isGiven(.unix) || isGiven(.host) { url = [] }
-    try apply(given)
-    if !wantsVersion { try checkTogether() }
-  }
-
-  /// An option, and the following words that are its value.
-  private struct GivenOption {
-    let option: Option
-    var words: [[UInt8]] = []
-  }
-
-  private func apply(_ given: [GivenOption]) throws(ExitError) {
-    for one in given {
-      if one.option.key == .property {
-        try properties.add(one.words)
-        hasProperties = true
-        version = 5
-      } else {
-        try apply(one.option, one.words.first ?? [])
-      }
-    }
-  }
-
-  /// Parses words, up to --help.
-  private func read(_ words: ArraySlice<[UInt8]>, isInFile: Bool = false) throws(ExitError) -> [GivenOption] {
-    var given: [GivenOption] = []
-    var words = words
-    while var word = words.popFirst() {
-      // --name=value
-      var attached: [UInt8]?
-      if word.begins(with: "--"), let equals = word.firstIndex(of: 61) {
-        attached = Array(word[(equals + 1)...])
-        word = Array(word[..<equals])
-      }
-      guard let option = options.first(where: { $0.commands & command.set != 0 && $0.isCalled(word) }) else {
-        guard !word.begins(with: "-"), let operand else {
-          // The word may be a password, or part of one.
-          let isSecret = !word.begins(with: "-") && (isInFile || given.last?.option.key == .password)
-          throw isSecret ? usageError("a word is neither an option nor the value of one") : unknown(word)
-        }
-        if operand.key != .operand, given.contains(where: { $0.option.key == operand.key }) {
-          throw usageError("\"\(word.printable)\" is unexpected: there is a \(operand.value) already")
-        }
-        given.append(GivenOption(option: operand, words: [word]))
-        continue
-      }
-      if option.key == .property {
-        given.append(GivenOption(option: option, words: try propertyWords(&words)))
-      } else if option.takesValue {
-        guard let value = attached ?? words.popFirst() else {
-          throw usageError("\(option.name) needs a value: \(option.value)")
-        }
-        given.append(GivenOption(option: option, words: [value]))
-      } else if attached != nil {
-        throw usageError("\(option.name) takes no value")
-      } else {
-        given.append(GivenOption(option: option))
-      }
-      if option.key == .help { break }
-    }
-    return given
-  }
+  override func apply(_ given: GivenOption) throws(ExitError) { try applyOwn(given) }
+  override func flush() { captureFile?.flush() }
+  override func finish() throws(ExitError) { try captureFile?.finish() }
 
   /// What a word that is no option is, if the command takes one.
-  private var operand: Option? {
+  override var operand: Option? {
     switch command.set {
     case Commands.bench, Commands.check: options.first { $0.key == .url }
     case Commands.journal: Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
@@ -195,7 +64,8 @@ final class Arguments {
     }
   }
 
-  private func propertyWords(_ words: inout ArraySlice<[UInt8]>) throws(ExitError) -> [[UInt8]] {
+  override func words(of option: Option, _ words: inout ArraySlice<[UInt8]>) throws(ExitError) -> [[UInt8]]? {
+    guard option.key == .property else { return nil }
     var taken: [[UInt8]] = []
     var wanted = 3
     while taken.count < wanted {
@@ -206,26 +76,8 @@ final class Arguments {
     return taken
   }
 
-  private func unknown(_ word: [UInt8]) -> ExitError {
-    if options.contains(where: { $0.isCalled(word) }) {
-      return usageError("\(word.printable) is not an option of \(command.title)")
-    }
-    if let option = options.first(where: { $0.key == .password }),
-      word.begins(with: option.short) || word.begins(with: option.long)
-    {
-      return usageError("\(option.name) and its value are two words")
-    }
-    // The rest may be a secret: part of a URL, or of an option that is written as in another program.
-    let isShort = word.begins(with: "-") && !word.begins(with: "--")
-    let name = word.prefix(isShort ? 2 : word.count).prefix { !ascii("=:@/").contains($0) }
-    let points: StaticString = name.count < word.count ? "..." : ""
-    let isOption = word.begins(with: "-") || command.set & Commands.online == 0
-    let hint: StaticString = isOption ? "" : ": -L or -h names the broker"
-    return usageError("unknown option \"\(Array(name).printable)\(points)\"\(hint)")
-  }
-
   /// Checks that need more than one option.
-  private func checkTogether() throws(ExitError) {
+  override func checkTogether() throws(ExitError) {
     if id != nil && prefix != nil { throw usageError("-i and -I cannot be used together") }
     if willTopic == nil {
       if willPayload != nil { throw usageError("--will-payload needs --will-topic") }
@@ -280,7 +132,6 @@ final class Arguments {
       if operands.isEmpty { throw usageError("an inspection socket is required: smq stats SOCKET") }
       if prometheus && json { throw usageError("--prometheus and --json cannot be used together") }
     }
-    try checkPlaces()
-    try tls.check()
+    try super.checkTogether()
   }
 }

@@ -21,7 +21,7 @@ final class Examination {
   }
 
   func run() {
-    guard name() else { return }
+    guard checkName(of: broker, findings, timeout: timeout, arguments) else { return }
     // The later steps use the newest version that is accepted.
     var chosen: UInt32?
     for version: UInt32 in arguments.version.map({ [$0] }) ?? [5, 4, 3] {
@@ -34,26 +34,6 @@ final class Examination {
       if System.caughtSignal != 0 { return }
     }
     if let chosen { exchange(chosen) }
-  }
-
-  private func name() -> Bool {
-    guard !broker.host.isEmpty else { return true }
-    let (addresses, error) = System.addresses(of: broker.host, timeout: timeout)
-    if System.caughtSignal != 0 { return false }
-    guard error == 0 && !addresses.isEmpty else {
-      let whose: Text = arguments.proxy.isEmpty ? "" : "the proxy "
-      findings.fail(
-        "name", 3, "\(whose)\(broker.host.printable): \(System.resolveText(error))", adviceOnNames)
-      return false
-    }
-    let list = addresses.split(separator: 32).map { Array($0) }
-    var text: Text = "\(broker.host.printable) is \(list[0])"
-    if list == [broker.host] { text = "an address is given: \(list[0])" }
-    // It looks the broker's name up.
-    if !arguments.proxy.isEmpty { text = "of the proxy: \(text)" }
-    for address in list.dropFirst() { text += ", \(address)" }
-    findings.report("name", .fine, text)
-    return true
   }
 
   private func options(_ version: UInt32) throws(ExitError) -> MQTT.Options {
@@ -140,7 +120,7 @@ final class Examination {
       let outcome = wait(loop) { $0.type == SMQ_EVENT_CONNECTED }
       if case .came = outcome { _ = report(way, nil) }
       guard case .came = outcome else {
-        return blame(
+        return findings.blame(
           "connect", 5, "a second connection", outcome, "check whether the broker limits connections")
       }
       let best = loop.client.server.map { UInt8($0.maximumQoS) } ?? 2
@@ -161,7 +141,7 @@ final class Examination {
     let status = loop.client.subscribe([MQTT.Filter(filter: filter, qos: qos)], cookie: 1)
     let outcome = wait(loop, status) { $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 1 }
     if case .came(let event) = outcome, event.status == SMQ_OK { return true }
-    blame("subscribe", 6, Text(filter.printable), outcome, adviceOnSubscribing)
+    findings.blame("subscribe", 6, Text(filter.printable), outcome, adviceOnSubscribing)
     return false
   }
 
@@ -186,7 +166,7 @@ final class Examination {
       return true
     case .nothing where isAcknowledged && !isBack:
       findings.fail("message", 6, "\(what): it did not come back", adviceOnMessages)
-    default: blame("message", 6, what, outcome, adviceOnMessages)
+    default: findings.blame("message", 6, what, outcome, adviceOnMessages)
     }
     return false
   }
@@ -202,7 +182,7 @@ final class Examination {
       $0.type == SMQ_EVENT_COMPLETED && $0.cookie == 3
     }
     guard case .came(let event) = sent, event.status == SMQ_OK else {
-      blame("retained", 6, "a message cannot be retained", sent, adviceOnMessages)
+      findings.blame("retained", 6, "a message cannot be retained", sent, adviceOnMessages)
       return loop.client.state == SMQ_STATE_CONNECTED
     }
     look(for: message, loop, until: end)
@@ -233,7 +213,7 @@ final class Examination {
       findings.fail(
         "retained", 6, "the broker did not retain a message",
         "check whether its configuration turns retained messages off")
-    default: blame("retained", 6, Text(message.topic.printable), outcome, adviceOnSubscribing)
+    default: findings.blame("retained", 6, Text(message.topic.printable), outcome, adviceOnSubscribing)
     }
   }
 
@@ -254,58 +234,15 @@ final class Examination {
     if loop.client.done.pings > 0 {
       findings.report("ping", .fine, "PINGRESP within \(elapsed(since: start))")
     } else {
-      blame("ping", 6, "PINGREQ", outcome, adviceOnSilence)
+      findings.blame("ping", 6, "PINGREQ", outcome, adviceOnSilence)
     }
   }
 
   // ---- Helpers
 
-  private enum Outcome {
-    /// The event that was waited for.
-    case came(Event)
-    case lost(Event)
-    /// The library rejected what was to be sent.
-    case rejected(Int)
-    /// The time is up.
-    case nothing
-  }
-
-  /// Waits for an event, unless the library has rejected the call that would cause it.
   private func wait(
     _ loop: EventLoop, _ status: Int = SMQ_OK, until end: Int64? = nil, _ isWanted: (Event) -> Bool
   ) -> Outcome {
-    guard status == SMQ_OK else { return .rejected(status) }
-    loop.deadline = end ?? System.milliseconds + timeout
-    defer { loop.deadline = nil }
-    while true {
-      switch loop.next() {
-      case .event(let event):
-        if isWanted(event) { return .came(event) }
-        if event.type == SMQ_EVENT_DISCONNECTED { return .lost(event) }
-      case .time, .interrupted, .outputBroken: return .nothing
-      case .input: break
-      }
-    }
-  }
-
-  /// Reports why a step failed, with the step's own advice unless there is better.
-  private func blame(
-    _ step: StaticString, _ status: Int32, _ what: Text, _ outcome: Outcome, _ advice: Text
-  ) {
-    if System.caughtSignal != 0 { return }
-    switch outcome {
-    case .came(let event): findings.fail(step, status, "\(what): \(closeText(event))", advice)
-    case .lost(let event):
-      let better = smq.advice(onLoss: event)
-      let end: Text = event.status == SMQ_ERR_REFUSED ? "" : "the connection was lost: "
-      findings.fail(step, status, "\(what): \(end)\(closeText(event))", better.isEmpty ? advice : better)
-    case .rejected(let rejection):
-      findings.fail(step, status, "\(what): \(rejectText(rejection))", smq.advice(onReject: rejection))
-    case .nothing: findings.fail(step, status, "\(what): no answer in time", adviceOnSilence)
-    }
-  }
-
-  private func elapsed(since start: Int64) -> Text {
-    "\(fraction(thousandths: (System.nanoseconds - start) / 1000, places: 2)) ms"
+    loop.wait(status, until: end ?? System.milliseconds + timeout, isWanted)
   }
 }

@@ -172,11 +172,11 @@ final class Client {
   }
 
   /// Why the last attempt, or the last connection, ended.
-  private var failure: MQTT.Failure {
+  private var failure: Failure {
     var raw = unsafe smq_failure()
     unsafe raw.size = UInt32(MemoryLayout<smq_failure>.size)
-    guard unsafe smq_last_failure(client, &raw) == SMQ_OK else { return MQTT.Failure() }
-    return unsafe MQTT.Failure(
+    guard unsafe smq_last_failure(client, &raw) == SMQ_OK else { return Failure() }
+    return unsafe Failure(
       httpStatus: Int(raw.http_status), socksReply: Int(raw.socks_reply), closeCode: Int(raw.close_code),
       tlsCause: Int(raw.tls_cause), alert: Int(raw.tls_alert), depth: Int(raw.tls_depth),
       notBefore: raw.not_before_s, notAfter: raw.not_after_s, subject: MQTT.copy(raw.tls_subject),
@@ -184,21 +184,21 @@ final class Client {
   }
 
   /// The connection over TLS; nil without one.
-  var tls: MQTT.TLSInfo? {
+  var tls: TLSInfo? {
     var raw = unsafe smq_tls_info()
     unsafe raw.size = UInt32(MemoryLayout<smq_tls_info>.size)
     guard unsafe smq_tls_describe(client, &raw) == SMQ_OK else { return nil }
-    return unsafe MQTT.TLSInfo(
+    return unsafe TLSInfo(
       version: UInt32(raw.version), isResumed: raw.is_resumed == 1, certificates: raw.certificates,
       cipher: text(of: raw.cipher), alpn: text(of: raw.alpn), library: text(of: raw.library))
   }
 
   /// A certificate that the server has sent; nil if there is none.
-  func certificate(_ depth: UInt32) -> MQTT.Certificate? {
+  func certificate(_ depth: UInt32) -> Certificate? {
     var raw = smq_tls_certificate()
     raw.size = UInt32(MemoryLayout<smq_tls_certificate>.size)
     guard unsafe smq_tls_describe_certificate(client, depth, &raw) == SMQ_OK else { return nil }
-    return unsafe MQTT.Certificate(
+    return unsafe Certificate(
       notBefore: raw.not_before_s, notAfter: raw.not_after_s,
       pin: withUnsafeBytes(of: raw.spki_sha256) { unsafe Array($0) }, subject: text(of: raw.subject),
       issuer: text(of: raw.issuer), names: text(of: raw.names), key: text(of: raw.key))
@@ -216,6 +216,9 @@ final class Client {
       &+ classes.15
     return (Int64(raw.messages_completed + raw.messages_failed), Int64(pings))
   }
+
+  /// Messages that have come to their end.
+  var ended: Int64 { done.messages }
 
   /// Has each packet written to a capture file, from now on.
   func observe(_ capture: CaptureFile) { observe(CaptureObserver(capture, capture.add(client: clientID))) }

@@ -64,9 +64,9 @@ final class Printer {
       guard let property = first(identifier) else {
         return [UInt8](repeating: field.hasZeros ? 48 : 32, count: field.width)
       }
-      return pad(decimal(Int64(property.number)), field)
+      return field.pad(decimal(Int64(property.number)))
     }
-    func text(_ identifier: Int) -> [UInt8] { cut(first(identifier)?.value ?? [], field) }
+    func text(_ identifier: Int) -> [UInt8] { field.cut(first(identifier)?.value ?? []) }
 
     switch letter {
     case 65: return number(SMQ_PROPERTY_TOPIC_ALIAS)  // A
@@ -74,27 +74,22 @@ final class Printer {
     case 68: return first(SMQ_PROPERTY_CORRELATION_DATA)?.value ?? []  // D
     case 69: return number(SMQ_PROPERTY_MESSAGE_EXPIRY_INTERVAL)  // E
     case 70: return number(SMQ_PROPERTY_PAYLOAD_FORMAT_INDICATOR)  // F
-    case 73: return cut(Self.time(now.seconds), field)  // I
+    case 73: return field.cut(System.dateAndTime(now.seconds))  // I
     case 80: return userProperties(properties)  // P
     case 82: return first(SMQ_PROPERTY_RESPONSE_TOPIC) == nil ? [] : text(SMQ_PROPERTY_RESPONSE_TOPIC)  // R
     case 83: return number(SMQ_PROPERTY_SUBSCRIPTION_IDENTIFIER)  // S
     case 85: return Text("\(now.seconds).\(decimal(Int64(now.nanoseconds), digits: 9))").bytes  // U
-    case 88: return hexadecimal(message.payload, field, "0123456789ABCDEF")  // X
-    case 108: return pad(decimal(Int64(message.payloadTotal)), field)  // l
-    case 109: return pad([48], field)  // m: the library keeps Packet Identifiers to itself
+    case 88: return field.hexadecimal(message.payload, "0123456789ABCDEF")  // X
+    case 108: return field.pad(decimal(Int64(message.payloadTotal)))  // l
+    case 109: return field.pad([48])  // m: the library keeps Packet Identifiers to itself
     case 112:  // p: the width is the most, too
       let payload = payload(of: message)
-      return pad(field.width == 0 ? payload : Array(payload.prefix(field.width)), field)
+      return field.pad(field.width == 0 ? payload : Array(payload.prefix(field.width)))
     case 113: return [48 + message.qos]  // q
     case 114: return [message.retain ? 49 : 48]  // r
-    case 116: return cut(message.topic, field)  // t
-    default: return hexadecimal(message.payload, field, "0123456789abcdef")  // x
+    case 116: return field.cut(message.topic)  // t
+    default: return field.hexadecimal(message.payload, "0123456789abcdef")  // x
     }
-  }
-
-  /// %FT%T%z: date, time of day and zone, with a fraction before the zone.
-  private static func time(_ seconds: Int64, _ between: [UInt8] = []) -> [UInt8] {
-    System.time(70, seconds) + [84] + System.time(84, seconds) + between + System.time(122, seconds)
   }
 
   private func userProperties(_ properties: [MQTT.Property]) -> [UInt8] {
@@ -104,33 +99,6 @@ final class Printer {
       result += property.name + [58] + property.value
     }
     return result
-  }
-
-  /// A text, no longer than the precision, padded to the width of the field.
-  private func cut(_ text: [UInt8], _ field: Format.Field) -> [UInt8] {
-    var blank = field
-    blank.hasZeros = false
-    return pad(field.precision.map { Array(text.prefix($0)) } ?? text, blank)
-  }
-
-  private func pad(_ text: [UInt8], _ field: Format.Field) -> [UInt8] {
-    guard text.count < field.width else { return text }
-    let filling = [UInt8](
-      repeating: field.hasZeros && !field.isLeft ? 48 : 32, count: field.width - text.count)
-    return field.isLeft ? text + filling : filling + text
-  }
-
-  /// As many whole bytes as fit into the width.
-  private func hexadecimal(_ payload: [UInt8], _ field: Format.Field, _ digits: StaticString) -> [UInt8] {
-    let digits = digits.bytes
-    let taken = field.width == 0 ? payload.count : min(payload.count, field.width / 2)
-    var result: [UInt8] = []
-    result.reserveCapacity(2 * taken)
-    for byte in payload.prefix(taken) {
-      result.append(digits[Int(byte >> 4)])
-      result.append(digits[Int(byte & 15)])
-    }
-    return pad(result, field)
   }
 
   // ---- JSON
@@ -174,6 +142,6 @@ final class Printer {
     guard !arguments.decodes else {
       return timestamp(milliseconds: UInt64(max(0, now.seconds)) * 1000 + UInt64(now.nanoseconds / 1_000_000))
     }
-    return Self.time(now.seconds, [46] + decimal(Int64(now.nanoseconds / 1000), digits: 6) + [90])
+    return System.dateAndTime(now.seconds, [46] + decimal(Int64(now.nanoseconds / 1000), digits: 6) + [90])
   }
 }

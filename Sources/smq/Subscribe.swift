@@ -42,24 +42,6 @@ func receivingOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitErro
   return options
 }
 
-/// Collects the parts of messages.
-struct Assembly {
-  private var payload: [UInt8] = []
-
-  /// The whole message, when its last part has arrived.
-  mutating func add(_ event: Event) -> Event? {
-    if event.part & SMQ_PART_FIRST != 0 {
-      if event.part & SMQ_PART_LAST != 0 { return event }
-      payload = []
-      payload.reserveCapacity(event.payloadTotal)
-    }
-    payload += event.payload
-    guard event.part & SMQ_PART_LAST != 0 else { return nil }
-    swap(&event.payload, &payload)
-    return event
-  }
-}
-
 private let subscribing: UInt64 = 1
 private let unsubscribing: UInt64 = 2
 

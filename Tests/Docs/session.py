@@ -41,6 +41,7 @@ class Session:
             wrapper = tools / name
             wrapper.write_text(WRAPPER.format(program=program, port=broker.port))
             wrapper.chmod(0o755)
+        (tools / "sst").symlink_to(build / "tools" / "sst")
         (self.directory / "libswiftmqtt").symlink_to(ROOT)
         self.environment = {
             **os.environ,

@@ -61,8 +61,8 @@ def test_a_module_that_the_list_does_not_have(copy):
     ('module("MQTTWire", "Storage")', 'module("MQTTWire")', "MQTTWire does not have Storage"),
     ('module("MQTTWire", "Storage")', 'module("MQTTWire", "Storage", "CPlatform")', "MQTTWire has CPlatform"),
     ('module("MQTTWire", "Storage")', "", "Package.swift does not have MQTTWire"),
-    ('dependencies: ["CSwiftMQTT", "CTool", ', 'dependencies: ["CTool", ', "smq does not have CSwiftMQTT"),
-    ('.target(name: "CTool"', '.target(name: "COther"', "Package.swift has COther")])
+    ('"smq", "CSwiftMQTT", ', '"smq", ', "smq does not have CSwiftMQTT"),
+    ('.target(name: "CPlatform"', '.target(name: "COther"', "Package.swift has COther")])
 def test_a_package_that_differs(old, new, fault):
     assert old in PACKAGE
     assert any(fault in found for found in check.check_package(PACKAGE.replace(old, new)))

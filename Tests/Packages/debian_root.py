@@ -49,7 +49,7 @@ def test_other_processors(debs, tmp_path, architecture):
     changes, = debs.glob(f"*_{architecture}.changes")
     run("lintian", "--allow-root", "--display-info", "--fail-on", "error,warning,info", changes)
     for package in ("libswiftmqtt1", "libswiftmqtt-dev", "libswiftstomp1", "libswiftstomp-dev", "libswiftmqtt-mosquitto",
-                    "swiftmqtt-tools"):
+                    "swiftmqtt-tools", "swiftstomp-tools"):
         run("dpkg-deb", "-x", next(debs.glob(f"{package}_*_{architecture}.deb")), tmp_path)
     (tmp_path / "app.c").write_text(BOTH)
     library = tmp_path / "usr" / "lib" / target.tools

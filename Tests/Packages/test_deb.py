@@ -51,7 +51,10 @@ CONTENTS = {
     "libswiftmqtt-mosquitto": ["LIB/swiftmqtt/libmosquitto.so.1"],
     "swiftmqtt-tools": [
         "usr/bin/smq", "usr/share/bash-completion/completions/smq",
-        *(f"usr/share/man/man1/{path.name}.gz" for path in (ROOT / "docs" / "manual").glob("*.1"))],
+        *(f"usr/share/man/man1/{path.name}.gz" for path in (ROOT / "docs" / "manual").glob("smq*.1"))],
+    "swiftstomp-tools": [
+        "usr/bin/sst", "usr/share/bash-completion/completions/sst",
+        *(f"usr/share/man/man1/{path.name}.gz" for path in (ROOT / "docs" / "manual").glob("sst*.1"))],
     "python3-swiftmqtt": [
         f"usr/lib/python3/dist-packages/{path.relative_to(ROOT / 'python')}"
         for path in (ROOT / "python" / "swiftmqtt").rglob("*") if path.suffix in (".py", ".typed")],
@@ -134,7 +137,8 @@ def test_the_book_is_whole_and_each_link_in_it_leads_somewhere(debs, tmp_path):
 def test_depends_on_the_libc_that_it_needs(debs, unpacked):
     for package, program, also in (
             ("libswiftmqtt1", "libswiftmqtt.so.1", ""), ("libswiftstomp1", "libswiftstomp.so.1", ""), ("libswiftmqtt-mosquitto", "libmosquitto.so.1", ", libssl3 (>= 3.0.0)"),
-            ("swiftmqtt-tools", "smq", f", libswiftmqtt1 (>= {version()})")):
+            ("swiftmqtt-tools", "smq", f", libswiftmqtt1 (>= {version()})"),
+            ("swiftstomp-tools", "sst", f", libswiftstomp1 (>= {version()})")):
         path, = (path for path in unpacked.rglob(program) if b"\x7fELF" == path.read_bytes()[:4])
         needed = {tuple(map(int, number.split("."))) for number in
                   re.findall(r"\(GLIBC_([0-9.]+)\)", run("objdump", "-T", path))}
@@ -143,7 +147,7 @@ def test_depends_on_the_libc_that_it_needs(debs, unpacked):
 
 
 def test_is_hardened(unpacked):
-    for name in ("libswiftmqtt.so.1", "libswiftstomp.so.1", "libswiftmqtt-tls.so.1", "libmosquitto.so.1", "bin/smq"):
+    for name in ("libswiftmqtt.so.1", "libswiftstomp.so.1", "libswiftmqtt-tls.so.1", "libmosquitto.so.1", "bin/smq", "bin/sst"):
         path, = unpacked.rglob(name)
         assert "NOW" in run("readelf", "-dW", path)
         assert "GNU_RELRO" in run("readelf", "-lW", path)

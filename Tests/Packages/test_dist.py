@@ -60,9 +60,10 @@ def test_the_same_bytes_as_with_swift(made, target):
         assert (tree / "build" / name).read_bytes() == (with_swift / name).read_bytes(), name
     # It says where the library is, which is another place, and so all else lies elsewhere.
     # $x and $d say where code and data begin; the linker adds some for aarch64, by where code lies (erratum 843419).
-    here, there = ([line.split()[1:] for line in run("nm", "-S", program).splitlines() if not re.search(r" \$[xd]$|e843419@", line)]
-                   for program in (tree / "build" / "smq", with_swift / "tools" / "smq"))
-    assert sorted(here) == sorted(there) and len(here) > 500
+    for name in ("smq", "sst"):
+        here, there = ([line.split()[1:] for line in run("nm", "-S", program).splitlines() if not re.search(r" \$[xd]$|e843419@", line)]
+                       for program in (tree / "build" / name, with_swift / "tools" / name))
+        assert sorted(here) == sorted(there) and len(here) > 500
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=called)
@@ -84,7 +85,8 @@ def test_what_is_installed_is_used(made, bare, tmp_path, target):
     assert "[libswiftmqtt.so.1]" in dynamic and "[libswiftstomp.so.1]" in dynamic
     found = ["-E", f"LD_LIBRARY_PATH={root}/usr/lib"] if target else []
     command = [emulator[0], *found, *emulator[1:]] if target else ["env", f"LD_LIBRARY_PATH={root}/usr/lib"]
-    assert run(*command, root / "usr/bin/smq", "--version").strip().endswith(version())
+    for name in ("smq", "sst"):
+        assert run(*command, root / "usr/bin" / name, "--version").strip().endswith(version())
 
 
 def test_lays_what_cmake_lays(made, bare, build, tmp_path):
@@ -96,7 +98,7 @@ def test_lays_what_cmake_lays(made, bare, build, tmp_path):
                     for place in ("plain", "cmake"))
     assert plain == {path for path in cmake if not path.endswith("-minsizerel.cmake")}
     same = {path for path in plain if (tmp_path / "plain" / path).read_bytes() == (tmp_path / "cmake" / path).read_bytes()}
-    assert plain - same <= {"bin/smq", *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
+    assert plain - same <= {"bin/smq", "bin/sst", *(f"lib/cmake/SwiftMQTT/{name}.cmake" for name in (
         "SwiftMQTT-shared", "SwiftMQTT-static", "SwiftMQTT-payload", "SwiftMQTT-stomp", "SwiftMQTT-stomp_static",
         "SwiftMQTTConfigVersion"))}
     paths = [line.split()[-1] for line in run("readelf", "-d", tmp_path / "plain/bin/smq").splitlines() if "PATH)" in line]
@@ -107,7 +109,7 @@ def test_lays_what_cmake_lays(made, bare, build, tmp_path):
 
 def test_libswiftstomp_can_be_left_out(made, bare, tmp_path):
     make(made(None), bare, None, "install", f"PREFIX={tmp_path}", "STOMP=")
-    assert not any("stomp" in path for path in files_below(tmp_path)) and (tmp_path / "lib/libswiftmqtt.a").exists()
+    assert not any("stomp" in path or "sst" in path for path in files_below(tmp_path)) and (tmp_path / "lib/libswiftmqtt.a").exists()
 
 
 @pytest.mark.parametrize("libdir", ["lib", "lib/x86_64-linux-gnu"])

@@ -88,6 +88,7 @@ def test_built_for_a_board(bitbake, tmp_path, dist, tls):
         "usr/lib/python3.12/site-packages/swiftmqtt/__init__.py": "python3-swiftmqtt",
     }
     if tls:
+        expected |= {"usr/bin/sst": "swiftstomp-tools", "usr/share/bash-completion/completions/sst": "swiftstomp-tools"}
         expected |= {"usr/lib/libswiftstomp.so.1": "libswiftstomp", "usr/lib/libswiftstomp.so": "libswiftmqtt-dev",
                      "usr/include/swiftstomp.h": "libswiftmqtt-dev", "usr/lib/libswiftstomp.a": "libswiftmqtt-staticdev"}
         expected |= {"usr/lib/libswiftmqtt-tls.so.1": "libswiftmqtt-tls", "usr/lib/libswiftmqtt-tls.so": "libswiftmqtt-dev",
@@ -96,7 +97,7 @@ def test_built_for_a_board(bitbake, tmp_path, dist, tls):
     assert any("swiftmqtt-tls.so" in name for name in owners) == any("stomp" in name for name in owners) == tls
     assert [name for name, owner in owners.items() if owner is None] == []
     assert all(package in owners.values() for package, _ in said["packages"]
-               if package not in ("libswiftmqtt-mosquitto", *([] if tls else ["libswiftmqtt-tls", "libswiftstomp"])))
+               if package not in ("libswiftmqtt-mosquitto", *([] if tls else ["libswiftmqtt-tls", "libswiftstomp", "swiftstomp-tools"])))
     library = run("readelf", "-hdW", image / "usr/lib/libswiftmqtt.so.1")
     assert "AArch64" in library and "[libswiftmqtt.so.1]" in library
     # The quality assurance of OpenEmbedded refuses files that say where they were built.

@@ -214,5 +214,7 @@ def test_every_cause_has_advice():
     """Of the table, as far as it can be read: each of SMQ_TLS_… has a row, and words."""
     causes = set(re.findall(r"^    (SMQ_TLS_\w+) = \d+", (ROOT / "include" / "swiftmqtt-tls-engine.h").read_text(), re.M))
     causes -= {"SMQ_TLS_NONE", "SMQ_TLS_ENGINE_NO_HEAP"}
-    rows = re.findall(r"FailureRow\(\s*\.tls, (SMQ_TLS_\w+), (\"[^\"]+\")", (ROOT / "Sources/smq/TLSFailures.swift").read_text())
+    files = (ROOT / "Sources" / name for name in ("CommandLine/TLSFailures.swift", "smq/ProgramFailures.swift"))
+    text = "".join(file.read_text() for file in files)
+    rows = re.findall(r"FailureRow\(\s*\.tls, (SMQ_TLS_\w+), (\"[^\"]+\")", text)
     assert len(causes) >= 25 and {name for name, _ in rows} == causes

@@ -1,4 +1,4 @@
-"""Sources/smq/smq.bash, as bash would call it."""
+"""Sources/CommandLine/completion.bash, as bash would call it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from Support.servers import need
 from .tool import PROGRAM, ROOT, TARGET, environment
 
 pytestmark = pytest.mark.skipif(bool(TARGET), reason="bash runs here")
-COMPLETION = ROOT / "Sources" / "smq" / "smq.bash"
+COMPLETION = ROOT / "Sources" / "CommandLine" / "completion.bash"
 # Readline hands over the words, of which the last is to be completed.
 SCRIPT = """
 set -u

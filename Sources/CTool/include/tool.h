@@ -1,5 +1,5 @@
 /*
- * What only the command line smq needs of Linux and libc; CPlatform has the rest. The prototypes are plain,
+ * What only the command lines need of Linux and libc; CPlatform has the rest. The prototypes are plain,
  * with fixed-width integers, because the Swift compiler reads this without a libc (the cross targets' triples
  * have none).
  *
@@ -180,12 +180,18 @@ enum {
     TOOL_TLS_MISSING = 1 /* libswiftmqtt-tls cannot be loaded */
 };
 
+/* A smq_tls_failure: Swift finds that one in several modules, and takes it only from those that a file imports. */
+typedef struct tool_tls_failure {
+    int32_t cause; /* SMQ_TLS_... */
+    char text[sizeof(((smq_tls_failure *)0)->text)];
+} tool_tls_failure;
+
 /*
  * Loads libswiftmqtt-tls, and opens settings, which live as long as the process. The password of an encrypted key
  * is asked for on the terminal. Returns what smq_tls_open() does; or TOOL_TLS_MISSING, and why->text is the
  * loader's.
  */
 int32_t tool_tls_open(const smq_tls_options *options, const smq_tls_engine **engine, smq_tls **settings,
-                      smq_tls_failure *why);
+                      tool_tls_failure *why);
 
 #endif

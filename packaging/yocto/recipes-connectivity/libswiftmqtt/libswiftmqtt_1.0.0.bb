@@ -1,5 +1,6 @@
 SUMMARY = "MQTT client library that never allocates"
 SUMMARY:swiftmqtt-tools = "MQTT from the command line"
+SUMMARY:swiftstomp-tools = "STOMP from the command line"
 SUMMARY:python3-swiftmqtt = "MQTT client that never allocates, for Python"
 SUMMARY:${PN}-tls = "TLS for libswiftmqtt, on OpenSSL"
 SUMMARY:libswiftstomp = "STOMP client library that never allocates"
@@ -52,8 +53,9 @@ do_install:append() {
     fi
 }
 
-PACKAGES =+ "swiftmqtt-tools python3-swiftmqtt ${PN}-tls libswiftstomp ${PN}-mosquitto"
-FILES:swiftmqtt-tools += "${bindir}/smq ${datadir}/bash-completion"
+PACKAGES =+ "swiftmqtt-tools swiftstomp-tools python3-swiftmqtt ${PN}-tls libswiftstomp ${PN}-mosquitto"
+FILES:swiftmqtt-tools += "${bindir}/smq ${datadir}/bash-completion/completions/smq"
+FILES:swiftstomp-tools += "${bindir}/sst ${datadir}/bash-completion/completions/sst"
 FILES:python3-swiftmqtt += "${PYTHON_SITEPACKAGES_DIR}/swiftmqtt"
 FILES:${PN}-tls += "${libdir}/libswiftmqtt-tls.so.*"
 FILES:libswiftstomp += "${libdir}/libswiftstomp.so.*"
@@ -72,9 +74,10 @@ RDEPENDS:python3-swiftmqtt = "\
     python3-threading \
 "
 
-# smq and Python load it when TLS is asked for. The CAs of the system are in a package of their own.
+# smq, sst and Python load it when TLS is asked for. The CAs of the system are in a package of their own.
 TLS_OF_PROGRAMS = "${@bb.utils.contains('PACKAGECONFIG', 'tls', '${PN}-tls', '', d)}"
 RRECOMMENDS:swiftmqtt-tools = "${TLS_OF_PROGRAMS}"
+RRECOMMENDS:swiftstomp-tools = "${TLS_OF_PROGRAMS}"
 RRECOMMENDS:python3-swiftmqtt = "${TLS_OF_PROGRAMS}"
 RRECOMMENDS:${PN}-tls = "ca-certificates"
 RSUGGESTS:python3-swiftmqtt = "libswiftstomp"

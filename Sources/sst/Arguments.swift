@@ -1,0 +1,118 @@
+import CSwiftSTOMP
+
+/// What the command line, and an options file before it, ask for.
+final class Arguments: CommonArguments {
+  var virtualHost: [UInt8] = []
+  /// A list of the library's, as the next.
+  var connectHeaders: [UInt8] = []
+  var headers: [UInt8] = []
+  /// SST_STOMP_…; `nil`: any.
+  var version: UInt32?
+  var heartBeat: (send: UInt32, receive: UInt32)?
+  var destinations: [[UInt8]] = []
+  var contentType: [UInt8] = []
+  var sendsReceipts = true
+  var isTransaction = false
+  var sendsLength = true
+  var ack: UInt32 = UInt32(SST_ACK_CLIENT)
+  var verbose = false
+  var inFlight: Int64 = 50
+
+  override var operand: Option? {
+    command.set & Commands.withURL == 0 ? options.first { $0.key == .url } : nil
+  }
+
+  override func apply(_ given: GivenOption) throws(ExitError) {
+    let option = given.option
+    let value = given.words.first ?? []
+    switch option.key {
+    case .virtualHost: virtualHost = try some(option, value)
+    case .connectHeader: connectHeaders += try header(option, value)
+    case .header: headers += try header(option, value)
+    case .selector:
+      headers += try list(option, STOMP.Header(name: ascii("selector"), value: try some(option, value)))
+    case .version:
+      guard
+        let known = [("1.0", SST_STOMP_1_0), ("1.1", SST_STOMP_1_1), ("1.2", SST_STOMP_1_2)]
+          .first(where: { (name: StaticString, _) in value == name })
+      else {
+        throw usageError("\(option.name) needs 1.0, 1.1 or 1.2, not \"\(value.printable)\"")
+      }
+      version = UInt32(known.1)
+    case .heartBeat:
+      let parts = value.split(separator: 44, omittingEmptySubsequences: false)
+      let times = parts.compactMap { Array($0).number(in: 0...86_400_000) }
+      guard parts.count == 2, times.count == 2 else {
+        throw usageError(
+          "\(option.name) needs two times in milliseconds, such as 10000,10000, not \"\(value.printable)\"")
+      }
+      heartBeat = (UInt32(times[0]), UInt32(times[1]))
+    case .destination:
+      // A sender has one destination, the last one given; a receiver has all of them.
+      guard !value.isEmpty, value.isUTF8, !value.contains(0) else {
+        throw usageError("\(option.name): a destination is a text of UTF-8, such as /queue/a")
+      }
+      if command.set != Commands.receive { destinations = [] }
+      destinations.append(value)
+    case .contentType: contentType = try some(option, value)
+    case .noReceipt: sendsReceipts = false
+    case .transaction: isTransaction = true
+    case .noLength: sendsLength = false
+    case .ack:
+      switch value {
+      case let value where value == "auto": ack = UInt32(SST_ACK_AUTO)
+      case let value where value == "client": ack = UInt32(SST_ACK_CLIENT)
+      case let value where value == "client-individual": ack = UInt32(SST_ACK_CLIENT_INDIVIDUAL)
+      default:
+        throw usageError("\(option.name) needs auto, client or client-individual, not \"\(value.printable)\"")
+      }
+    case .verbose: verbose = true
+    case .senders: publishers = try number(option, value, 1...65_535)
+    case .receivers: subscribers = try number(option, value, 0...65_535)
+    case .inFlight: inFlight = try number(option, value, 1...65_535)
+    default: try applyCommon(given)
+    }
+  }
+
+  override func checkTogether() throws(ExitError) {
+    if password != nil && user == nil && BrokerURL(url).login.isEmpty {
+      throw usageError("-P needs a login (-u)")
+    }
+    if isTransaction && !sendsReceipts {
+      throw usageError("--transaction and --no-receipt cannot be used together: COMMIT has a receipt")
+    }
+    if ack == UInt32(SST_ACK_CLIENT_INDIVIDUAL) && version == UInt32(SST_STOMP_1_0) {
+      throw usageError("--ack client-individual needs STOMP 1.1 or 1.2, but -V selects 1.0")
+    }
+    try super.checkTogether()
+  }
+
+  /// 'name: value', as an entry of a list.
+  private func header(_ option: Option, _ value: [UInt8]) throws(ExitError) -> [UInt8] {
+    guard let colon = value.firstIndex(of: 58), colon > 0 else {
+      throw usageError("\(option.name) needs 'name: value', not \"\(value.printable)\"")
+    }
+    return try list(
+      option,
+      STOMP.Header(name: Array(value[..<colon]), value: Array(value[(colon + 1)...].drop { $0 == 32 })))
+  }
+
+  private func list(_ option: Option, _ header: STOMP.Header) throws(ExitError) -> [UInt8] {
+    var list: [UInt8] = []
+    if STOMP.put(header, into: &list) == SST_OK { return list }
+    let name = header.name.printable
+    if let option = writtenByTheLibrary.first(where: { header.name == $0.name }) {
+      throw usageError("-H: the library writes \(name) itself\(option.instead)")
+    }
+    throw usageError("\(option.name): \(name) is not UTF-8, has a zero, or is too long")
+  }
+}
+
+/// The headers that the library writes itself, and which option sets what is in them.
+private let writtenByTheLibrary: [(name: StaticString, instead: StaticString)] = [
+  ("accept-version", ": -V sets it"), ("ack", ": --ack sets it"), ("content-length", ""),
+  ("content-type", ": --content-type sets it"), ("destination", ": -t sets it"),
+  ("heart-beat", ": --heart-beat sets it"), ("host", ": --virtual-host sets it"), ("id", ""),
+  ("login", ": -u sets it"), ("message-id", ""), ("passcode", ": -P sets it"), ("receipt", ""),
+  ("subscription", ""), ("transaction", ": --transaction makes one"),
+]

@@ -1,0 +1,22 @@
+import CSwiftSTOMP
+
+extension EventLoop {
+  convenience init(_ options: STOMP.Options, _ arguments: Arguments) throws(ExitError) {
+    _ = signals
+    let client = try Client(options)
+    self.init(client)
+    if arguments.debug { client.observe(DebugLines(arguments, client)) }
+    _ = client.connect()
+  }
+
+  /// Disconnects; waits at most `drain` milliseconds for frames in the outbox.
+  /// `isShort`: at most half a second, even if the server has not answered.
+  func disconnect(drain: UInt32 = 0, isShort: Bool = false) {
+    input = -1
+    deadline = isShort ? System.milliseconds + 500 : nil
+    _ = client.disconnect(drain: drain)
+    while client.state != SST_STATE_DISCONNECTED, !isTimeUp {
+      if case .interrupted = next() { _ = client.disconnect(drain: 0) }
+    }
+  }
+}

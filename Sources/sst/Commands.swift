@@ -1,0 +1,15 @@
+/// The words after `sst`.
+let commands: [Command] = [
+  Command(
+    name: "send", set: Commands.send, summary: "send a message, a file, or each line of standard input",
+    usage: "-t DESTINATION {-m TEXT | -f FILE | -l | -n | -s} [OPTION]...", file: "sst_send", run: send),
+  Command(
+    name: "receive", set: Commands.receive, summary: "subscribe, and print the messages that arrive",
+    usage: "-t DESTINATION [-t DESTINATION]... [OPTION]...", file: "sst_receive", run: receive),
+  Command(
+    name: "bench", set: Commands.bench, summary: "measure a broker: many clients, rates, latencies",
+    usage: "[URL] [OPTION]...", file: "", run: bench),
+  Command(
+    name: "check", set: Commands.check, summary: "check the path to a broker, step by step",
+    usage: "[URL] [OPTION]...", file: "", run: check),
+]

@@ -1,0 +1,155 @@
+/// What an option sets. See `options` for what each means.
+enum Key: UInt8 {
+  case host, port, url, unix, bind, user, password, virtualHost, connectHeader, version, heartBeat
+  case destination, header, contentType, optionsFile, debug, quiet
+  case message, file, lines, nothing, whole, noReceipt, transaction, noLength, times, delay
+  case ack, selector, count, format, noNewline, pretty, verbose, timeout
+  case senders, receivers, inFlight, size, rate, seconds, messages, json, progress, operand
+  case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
+  case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, ciphers, tlsVersion, alpn,
+    tlsName, insecure, psk, pskIdentity, pin, crl
+  case help, programVersion
+}
+
+/// Which commands an option belongs to, added up.
+enum Commands {
+  static let send: UInt16 = 1
+  static let receive: UInt16 = 2
+  static let bench: UInt16 = 4
+  static let check: UInt16 = 8
+  static let messages = send | receive
+  /// Those that connect to a broker: all.
+  static let online = messages | bench | check
+  /// Those in which -L names the broker: to the others the URL is a word of its own.
+  static let withURL = messages
+  static let all = online
+}
+
+/// The options, in the order of the help: what a command does comes before how it connects.
+let options: [Option] =
+  messageOptions + placeOptions + brokerOptions + webSocketOptions + subprotocolOptions + tlsOptions
+  + otherOptions + lastOptions
+
+private let messageOptions: [Option] = [
+  // ---- Messages
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.online,
+    "where to send to or to receive from, such as /queue/a; for sst receive it may be given more than once; ~what it means is up to the broker. sst bench and sst check use a topic of their own without it (/topic/sst.bench.NAME and /topic/sst.check.NAME)"
+  ),
+  Option(.message, "-m", "--message", "TEXT", Commands.send, "the body"),
+  Option(.file, "-f", "--file", "FILE", Commands.send, "send the content of the file"),
+  Option(.lines, "-l", "--stdin-line", "", Commands.send, "send each line of standard input as a message"),
+  Option(.nothing, "-n", "--null-message", "", Commands.send, "send a message without a body"),
+  Option(.whole, "-s", "--stdin-file", "", Commands.send, "send all of standard input as one message"),
+  Option(
+    .header, "-H", "--header", "HEADER", Commands.messages,
+    "add a header to SEND or SUBSCRIBE, 'name: value'; may be given more than once; ~blanks behind the colon are left out"
+  ),
+  Option(
+    .contentType, "", "--content-type", "TYPE", Commands.send,
+    "the MIME type of the body, such as application/json"),
+  Option(
+    .noLength, "", "--no-content-length", "", Commands.send,
+    "send no content-length; ~ActiveMQ then delivers a text to its clients of JMS, and bytes otherwise"),
+  Option(
+    .noReceipt, "", "--no-receipt", "", Commands.send,
+    "do not wait until the broker has confirmed each message; ~the exit status then says only that the kernel took them"
+  ),
+  Option(
+    .transaction, "", "--transaction", "", Commands.send,
+    "send everything in one transaction: the broker gets all or nothing"),
+  Option(.times, "", "--repeat", "COUNT", Commands.send, "send the message that many times"),
+  Option(
+    .delay, "", "--repeat-delay", "SECONDS", Commands.send,
+    "wait that long in between; fractions are allowed"),
+  // ---- Receiving
+  Option(
+    .ack, "", "--ack", "MODE", Commands.receive,
+    "auto, client or client-individual: when the broker takes a message for consumed (default: client); ~with auto that is when it has sent it, otherwise when it is printed, so that what arrives behind the last one of -C stays in the queue"
+  ),
+  Option(
+    .selector, "", "--selector", "TEXT", Commands.receive,
+    "receive only messages whose headers match, such as \"colour = 'red'\"; ~the broker has to know selectors, as ActiveMQ does"
+  ),
+  Option(.count, "-C", "", "COUNT", Commands.receive, "end after that many messages"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.receive, "end after that many seconds, with exit status 27"),
+  Option(.timeout, "-W", "", "SECONDS", Commands.check, "how long each step may take (default: 5)"),
+  // ---- Output
+  Option(.verbose, "-v", "--verbose", "", Commands.receive, "print the destination before each message"),
+  Option(
+    .format, "-F", "", "FORMAT", Commands.receive,
+    "the output format of a message; see OUTPUT FORMAT in the manual"),
+  Option(.noNewline, "-N", "", "", Commands.receive, "print no newline after each message"),
+  Option(.pretty, "", "--pretty", "", Commands.receive, "print %j and %J on several lines"),
+  // ---- bench, check
+  Option(.senders, "", "--senders", "COUNT", Commands.bench, "how many clients send (default: 1)"),
+  Option(.receivers, "", "--receivers", "COUNT", Commands.bench, "how many clients receive (default: 1)"),
+  Option(
+    .inFlight, "-M", "--max-inflight", "COUNT", Commands.bench,
+    "how many messages may be under way: without a receipt, or not yet received (default: 50)"),
+  Option(
+    .noReceipt, "", "--no-receipt", "", Commands.bench, "send without receipts"),
+  Option(.size, "", "--size", "BYTES", Commands.bench, "the size of each body, at least 16 (default: 64)"),
+  Option(
+    .rate, "", "--rate", "COUNT", Commands.bench,
+    "messages per second of all senders together; without it, as fast as possible"),
+  Option(.seconds, "", "--seconds", "SECONDS", Commands.bench, "how long to send (default: 10)"),
+  Option(
+    .messages, "", "--messages", "COUNT", Commands.bench,
+    "end after that many messages of all senders together instead"),
+  Option(
+    .progress, "", "--progress", "", Commands.bench,
+    "print a line on standard error each second, even if that is not a terminal"),
+  Option(.json, "", "--json", "", Commands.bench | Commands.check, "print the result as JSON"),
+  // ---- The broker
+  Option(
+    .host, "-h", "--host", "HOST", Commands.online, "the broker's host name or address (default: localhost)"),
+  Option(
+    .port, "-p", "--port", "PORT", Commands.online, "the broker's port (default: 61613, with TLS 61614)"),
+  Option(
+    .url, "-L", "--url", "URL", Commands.online,
+    "stomp://[LOGIN[:PASSCODE]@]HOST[:PORT][,HOST[:PORT]]...: the broker, or several to try in turn; ~stomps:// for TLS, ws://...[/PATH] and wss:// for a WebSocket, whose path is /ws unless it is given, also as stomp+ssl://, stomp+ws:// and stomp+wss://, and unix:/PATH for a socket in the file system; without a scheme it is stomp://"
+  ),
+]
+
+private let brokerOptions: [Option] = [
+  Option(.user, "-u", "--login", "NAME", Commands.online, "the login"),
+  Option(
+    .password, "-P", "--passcode", "PASSCODE", Commands.online,
+    "the passcode; ~other users of this machine can see it in the list of processes: an options file (-o) hides it"
+  ),
+  Option(
+    .virtualHost, "", "--virtual-host", "NAME", Commands.online,
+    "the host header of CONNECT (default: /); ~that is RabbitMQ's default virtual host, and ActiveMQ ignores it"
+  ),
+  Option(
+    .connectHeader, "", "--connect-header", "HEADER", Commands.online,
+    "add a header to CONNECT, 'name: value', such as ActiveMQ's client-id; may be given more than once"),
+  Option(
+    .version, "-V", "--protocol-version", "VERSION", Commands.online,
+    "1.0, 1.1 or 1.2; without this option the broker chooses"),
+  Option(
+    .heartBeat, "", "--heart-beat", "SEND,RECEIVE", Commands.online,
+    "how often this client can send a heart-beat and wants one, in milliseconds; 0: never (default: 10000,10000)"
+  ),
+]
+
+private let subprotocolOptions: [Option] = [
+  Option(
+    .webSocketProtocol, "", "--ws-protocol", "NAMES", Commands.online,
+    "offer these subprotocols (default: those of the versions, such as v12.stomp)")
+]
+
+private let otherOptions: [Option] = [
+  Option(
+    .alpn, "", "--tls-alpn", "PROTOCOL", Commands.online, "TLS: the application protocol to ask for (ALPN)"),
+  // ---- The rest
+  Option(
+    .optionsFile, "-o", "--options-file", "FILE", Commands.online,
+    "read options from the file, one per line; the command line takes precedence"),
+  Option(
+    .debug, "-d", "--debug", "", Commands.messages | Commands.check,
+    "print each step of the connection on standard error; ~never passcodes"),
+  Option(.quiet, "", "--quiet", "", Commands.messages, "do not print error messages"),
+]
