@@ -40,6 +40,7 @@ struct FrameQueue: ~Copyable {
     var dialect = Dialect.any
   }
 
+  private let inPlace = InPlace()
   private var ring: ByteRing
   private var entries: FixedRing<Entry>
   /// Of the entry at the front.

@@ -9,6 +9,8 @@ public struct FrameParser: BitwiseCopyable {
   /// Up to where that line has no end.
   private var searched = 0
   private var hasCommand = false
+  /// Not 0: the headers have a zero, a backslash, or a byte that is not ASCII.
+  private var strange: UInt = 0
 
   public init() {}
 
@@ -30,32 +32,56 @@ public struct FrameParser: BitwiseCopyable {
   public mutating func advance(
     _ bytes: Span<UInt8>, _ version: STOMPVersion
   ) throws(MalformedFrame) -> Bool {
+    if !hasCommand {
+      guard try takeCommand(bytes) else { return false }
+    }
+    let strips = HeaderReader.strips(frame.command, version)
     while true {
-      let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
-      guard end < bytes.count else {
-        searched = bytes.count
-        return false
-      }
       let start = line
+      let known = HeaderName.known(at: start, in: bytes)
+      let valueStart = start &+ (known?.size ?? 0)
+      let end = ByteSearch.firstIndex(
+        of: lineFeed, in: bytes, from: max(searched, valueStart), strange: &strange
+      ) {
+        Word.nonASCII($0) | Word.containsZero($0) | Word.contains(UInt8(ascii: "\\"), in: $0)
+      }
+      searched = end
+      guard end < bytes.count else { return false }
       line = end &+ 1
       searched = line
-      let strips = !hasCommand || HeaderReader.strips(frame.command, version)
       let textEnd = strips && end > start && bytes[end &- 1] == carriageReturn ? end &- 1 : end
-      if !hasCommand {
-        frame.command = try Self.command(bytes.extracting(start..<textEnd))
-        frame.headers = ByteRange(offset: line, count: 0)
-        hasCommand = true
-      } else if textEnd == start {
+      if let known {
+        try take(known.header, bytes, valueStart, textEnd, version)
+      } else if textEnd > start {
+        let colon = ByteSearch.firstIndex(of: UInt8(ascii: ":"), in: bytes, from: start)
+        guard colon > start, colon < textEnd else { throw .header }
+      } else {
         frame.headers = ByteRange(offset: frame.headers.offset, count: start &- frame.headers.offset)
         frame.bodyOffset = line
-        try finish(bytes, version)
+        if strange != 0 { try checkText(bytes.extracting(frame.headers.range), version) }
+        try frame.checkHeaders(version)
         return true
-      } else {
-        try take(bytes, start, textEnd, version)
       }
     }
   }
 
+  /// False: its line is not whole.
+  @_optimize(speed)
+  private mutating func takeCommand(_ bytes: Span<UInt8>) throws(MalformedFrame) -> Bool {
+    let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
+    searched = end
+    guard end < bytes.count else { return false }
+    line = end &+ 1
+    searched = line
+    // Before the version is known, too, a carriage return may be there.
+    let textEnd = end > 0 && bytes[end &- 1] == carriageReturn ? end &- 1 : end
+    frame.command = try Self.command(bytes.extracting(0..<textEnd))
+    frame.headers = ByteRange(offset: line, count: 0)
+    hasCommand = true
+    return true
+  }
+
+  @inline(__always)
   private static func command(_ text: Span<UInt8>) throws(MalformedFrame) -> ServerCommand {
     if text.equals("MESSAGE") { return .message }
     if text.equals("RECEIPT") { return .receipt }
@@ -64,22 +90,13 @@ public struct FrameParser: BitwiseCopyable {
     throw .command
   }
 
-  @_optimize(speed)
+  @inline(__always)
   private mutating func take(
-    _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
+    _ known: KnownHeaders, _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
   ) throws(MalformedFrame) {
-    let colon = ByteSearch.firstIndex(of: UInt8(ascii: ":"), in: bytes, from: start)
-    guard colon > start, colon < end else { throw .header }
-    guard let known = HeaderName.known(bytes.extracting(start..<colon)), !frame.known.contains(known) else {
-      return
-    }
-    var first = colon &+ 1
-    var last = end
-    if version.mayPad {
-      while first < last, bytes[first] == UInt8(ascii: " ") { first &+= 1 }
-      while last > first, bytes[last &- 1] == UInt8(ascii: " ") { last &-= 1 }
-    }
-    let value = ByteRange(offset: first, count: last &- first)
+    guard !frame.known.contains(known) else { return }
+    var value = ByteRange(offset: start, count: end &- start)
+    if version.mayPad { value = Self.withoutPadding(value, bytes) }
     frame.known.insert(known)
     switch known {
     case .destination: frame.destination = value
@@ -101,18 +118,18 @@ public struct FrameParser: BitwiseCopyable {
     }
   }
 
+  /// Servers of 1.0 put spaces around values.
+  @inline(never)
+  private static func withoutPadding(_ value: ByteRange, _ bytes: Span<UInt8>) -> ByteRange {
+    var first = value.offset
+    var last = value.end
+    while first < last, bytes[first] == UInt8(ascii: " ") { first &+= 1 }
+    while last > first, bytes[last &- 1] == UInt8(ascii: " ") { last &-= 1 }
+    return ByteRange(offset: first, count: last &- first)
+  }
+
   /// Byte ranges have 32 bits.
   static var longestBody: Int { 0x7FFF_FFFF }
-
-  @_optimize(speed)
-  private mutating func finish(_ bytes: Span<UInt8>, _ version: STOMPVersion) throws(MalformedFrame) {
-    let headers = bytes.extracting(frame.headers.range)
-    let isStrange = Word.anyWord(of: headers) {
-      Word.nonASCII($0) | Word.containsZero($0) | Word.contains(UInt8(ascii: "\\"), in: $0)
-    }
-    if isStrange { try checkText(headers, version) }
-    try frame.checkHeaders(version)
-  }
 
   @inline(never)
   private mutating func checkText(

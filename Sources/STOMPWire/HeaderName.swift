@@ -1,23 +1,44 @@
 import Storage
 
 enum HeaderName {
-  /// Which of the headers that a frame of the server may have this is; `nil`: one that the protocol does not know.
-  static func known(_ name: Span<UInt8>) -> KnownHeaders? {
-    switch name.count {
-    case 3: name.equals("ack") ? .ack : nil
-    case 6: name.equals("server") ? .server : nil
-    case 7:
-      name.equals("message")
-        ? .message : name.equals("version") ? .version : name.equals("session") ? .session : nil
-    case 10:
-      name.equals("message-id")
-        ? .messageID : name.equals("receipt-id") ? .receiptID : name.equals("heart-beat") ? .heartBeat : nil
-    case 11: name.equals("destination") ? .destination : nil
-    case 12:
-      name.equals("subscription") ? .subscription : name.equals("content-type") ? .contentType : nil
-    case 14: name.equals("content-length") ? .contentLength : nil
-    default: nil
+  /// A header that a frame of the server may have, and how many bytes its name has with the colon.
+  struct Known: BitwiseCopyable {
+    let header: KnownHeaders
+    let size: Int
+  }
+
+  /// Which header begins here, with its name and the colon; `nil`: one that the protocol does not know, or the name has not
+  /// come as a whole.
+  ///
+  /// The first four letters leave at most two names, so neither the colon nor the size of the name has to be found first.
+  @inline(__always)
+  static func known(at start: Int, in bytes: Span<UInt8>) -> Known? {
+    guard bytes.count &- start >= 4 else { return nil }
+    switch bytes.load(at: start, as: UInt32.self) {
+    case 0x3A6B_6361: return Known(header: .ack, size: 4)  // "ack:"
+    case 0x7473_6564: return named("destination:", .destination, start, bytes)  // "dest"
+    case 0x7373_656D:  // "mess"
+      return named("message-id:", .messageID, start, bytes) ?? named("message:", .message, start, bytes)
+    case 0x7362_7573: return named("subscription:", .subscription, start, bytes)  // "subs"
+    case 0x746E_6F63:  // "cont"
+      return named("content-length:", .contentLength, start, bytes)
+        ?? named("content-type:", .contentType, start, bytes)
+    case 0x6563_6572: return named("receipt-id:", .receiptID, start, bytes)  // "rece"
+    case 0x7372_6576: return named("version:", .version, start, bytes)  // "vers"
+    case 0x7261_6568: return named("heart-beat:", .heartBeat, start, bytes)  // "hear"
+    case 0x7373_6573: return named("session:", .session, start, bytes)  // "sess"
+    case 0x7672_6573: return named("server:", .server, start, bytes)  // "serv"
+    default: return nil
     }
+  }
+
+  @inline(__always)
+  private static func named(
+    _ name: StaticString, _ header: KnownHeaders, _ start: Int, _ bytes: Span<UInt8>
+  ) -> Known? {
+    let size = name.utf8CodeUnitCount
+    guard bytes.count &- start >= size, bytes.extracting(start..<start &+ size).equals(name) else { return nil }
+    return Known(header: header, size: size)
   }
 }
 
@@ -38,6 +59,13 @@ extension Span<UInt8> {
       let other = unsafe UnsafeRawPointer(text.utf8Start)
       let last = count &- Word.size
       guard last >= 0 else {
+        guard count < 4 || Word.size == 4 else {
+          // Two halves of a word, which may overlap.
+          let end = count &- 4
+          return unsafe bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
+            && bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)
+              == other.loadUnaligned(fromByteOffset: end, as: UInt32.self)
+        }
         for index in 0..<count where unsafe bytes[index] != text.utf8Start[index] { return false }
         return true
       }

@@ -10,6 +10,36 @@ public enum ByteSearch {
     }
   }
 
+  /// Does the same, a word at a time, and adds to `strange` what `isStrange` finds in the bytes before it. Of a word, only the
+  /// highest bit of each byte counts, and it may depend on the bytes before it.
+  ///
+  /// It is inlined: texts with an end are short, and one pass that also checks them saves the loop of another one.
+  @inline(__always)
+  public static func firstIndex(
+    of byte: UInt8, in bytes: Span<UInt8>, from start: Int, strange: inout UInt, isStrange: (UInt) -> UInt
+  ) -> Int {
+    precondition(start >= 0 && start <= bytes.count)
+    let pattern = Word.repeated(byte)
+    let count = bytes.count
+    var index = start
+    while count &- index >= Word.size {
+      let word = bytes.load(at: index, as: UInt.self)
+      let found = zeros(word ^ pattern)
+      if found != 0 {
+        // All bits up to the one that was found.
+        strange |= isStrange(word) & (found ^ (found &- 1))
+        return index &+ found.trailingZeroBitCount / 8
+      }
+      strange |= isStrange(word)
+      index &+= Word.size
+    }
+    while index < count, bytes[index] != byte {
+      strange |= isStrange(Word.repeated(bytes[index]))
+      index &+= 1
+    }
+    return index
+  }
+
   /// The caller guarantees that there are `count` bytes.
   @inline(never)
   @_optimize(speed)
