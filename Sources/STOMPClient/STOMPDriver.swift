@@ -33,6 +33,15 @@ extension Driver where Engine == STOMPEngine, Link == AnyTransport, System: ~Cop
   }
 }
 
+extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable {
+  /// Releases the last event. True: the next one is a message, and was taken; it is `engine.session.eventMessage`.
+  @inline(__always)
+  public mutating func takeMessage() -> Bool {
+    offeredBytes = 0
+    return engine.takeMessage()
+  }
+}
+
 /// Things the application wants of STOMP. Each may change `output`: of bytes that were offered to an application with a
 /// transport of its own, none count as taken any more.
 extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable {

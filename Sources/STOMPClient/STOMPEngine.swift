@@ -67,6 +67,8 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
 
   public var nextDeadline: Instant? { session.nextDeadline }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
+  @inline(__always)
+  mutating func takeMessage() -> Bool { session.takeMessage(at: now) }
   public mutating func release() { session.release(at: now) }
 
   // MARK: The end

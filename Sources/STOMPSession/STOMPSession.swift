@@ -173,7 +173,12 @@ public struct STOMPSession: ~Copyable {
   }
 
   /// The frame of the event that was handed out last; its ranges count from `eventOffset` in `receivedBytes`.
-  public var eventFrame: ServerFrame { arrival.parser.frame }
+  public var eventFrame: ServerFrame {
+    @inline(__always) get { arrival.parser.frame }
+  }
+  public var eventMessage: STOMPMessage {
+    @inline(__always) get { arrival.event.message }
+  }
   public var eventOffset: Int { receiver.position }
 
   /// Overwrites login and passcode, before the block returns to its owner.

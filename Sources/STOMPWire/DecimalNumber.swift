@@ -1,6 +1,7 @@
 /// Numbers in headers: digits alone.
 public enum DecimalNumber {
   /// `nil`: it is no number, or larger.
+  @_optimize(speed)
   public static func parse(_ text: Span<UInt8>, most: Int) -> Int? {
     guard text.count > 0 else { return nil }
     // So many digits have room in 32 bits, and most numbers have no more.
@@ -14,6 +15,7 @@ public enum DecimalNumber {
     return value
   }
 
+  @inline(__always)
   private static func parseShort(_ text: Span<UInt8>, most: Int) -> Int? {
     var value = 0
     for index in 0..<text.count {

@@ -36,19 +36,20 @@ public struct FrameParser: BitwiseCopyable {
       guard try takeCommand(bytes) else { return false }
     }
     let strips = HeaderReader.strips(frame.command, version)
+    // Here rather than in `self`, so that they are in registers.
+    var (start, from, strange) = (line, searched, strange)
     while true {
-      let start = line
       let known = HeaderName.known(at: start, in: bytes)
       let valueStart = start &+ (known?.size ?? 0)
       let end = ByteSearch.firstIndex(
-        of: lineFeed, in: bytes, from: max(searched, valueStart), strange: &strange
+        of: lineFeed, in: bytes, from: max(from, valueStart), strange: &strange
       ) {
         Word.nonASCII($0) | Word.containsZero($0) | Word.contains(UInt8(ascii: "\\"), in: $0)
       }
-      searched = end
-      guard end < bytes.count else { return false }
-      line = end &+ 1
-      searched = line
+      guard end < bytes.count else {
+        (line, searched, self.strange) = (start, end, strange)
+        return false
+      }
       let textEnd = strips && end > start && bytes[end &- 1] == carriageReturn ? end &- 1 : end
       if let known {
         try take(known.header, bytes, valueStart, textEnd, version)
@@ -57,25 +58,33 @@ public struct FrameParser: BitwiseCopyable {
         guard colon > start, colon < textEnd else { throw .header }
       } else {
         frame.headers = ByteRange(offset: frame.headers.offset, count: start &- frame.headers.offset)
-        frame.bodyOffset = line
+        frame.bodyOffset = end &+ 1
         if strange != 0 { try checkText(bytes.extracting(frame.headers.range), version) }
-        try frame.checkHeaders(version)
+        guard frame.known.contains(.needed(by: frame.command, version)) else { throw .missingHeader }
         return true
       }
+      start = end &+ 1
+      from = start
     }
   }
 
   /// False: its line is not whole.
   @_optimize(speed)
   private mutating func takeCommand(_ bytes: Span<UInt8>) throws(MalformedFrame) -> Bool {
-    let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
-    searched = end
-    guard end < bytes.count else { return false }
-    line = end &+ 1
+    let message: StaticString = "MESSAGE\n"
+    if bytes.has(message, at: 0) {
+      frame.command = .message
+      line = message.utf8CodeUnitCount
+    } else {
+      let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
+      searched = end
+      guard end < bytes.count else { return false }
+      // Before the version is known, too, a carriage return may be there.
+      let textEnd = end > 0 && bytes[end &- 1] == carriageReturn ? end &- 1 : end
+      frame.command = try Self.command(bytes.extracting(0..<textEnd))
+      line = end &+ 1
+    }
     searched = line
-    // Before the version is known, too, a carriage return may be there.
-    let textEnd = end > 0 && bytes[end &- 1] == carriageReturn ? end &- 1 : end
-    frame.command = try Self.command(bytes.extracting(0..<textEnd))
     frame.headers = ByteRange(offset: line, count: 0)
     hasCommand = true
     return true

@@ -36,9 +36,7 @@ enum HeaderName {
   private static func named(
     _ name: StaticString, _ header: KnownHeaders, _ start: Int, _ bytes: Span<UInt8>
   ) -> Known? {
-    let size = name.utf8CodeUnitCount
-    guard bytes.count &- start >= size, bytes.extracting(start..<start &+ size).equals(name) else { return nil }
-    return Known(header: header, size: size)
+    bytes.has(name, at: start) ? Known(header: header, size: name.utf8CodeUnitCount) : nil
   }
 }
 
@@ -52,33 +50,42 @@ public func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
 extension Span<UInt8> {
   /// The text has letters of ASCII alone.
   @inline(__always)
-  public func equals(_ text: StaticString) -> Bool {
-    guard count == text.utf8CodeUnitCount else { return false }
+  public func equals(_ text: StaticString) -> Bool { count == text.utf8CodeUnitCount && has(text, at: 0) }
+
+  /// The text is there, and has letters of ASCII alone.
+  @inline(__always)
+  func has(_ text: StaticString, at start: Int) -> Bool {
+    let size = text.utf8CodeUnitCount
+    guard start >= 0, count &- start >= size else { return false }
     // A static string has as many bytes as it says. The last word may overlap what comes before it.
     return unsafe withUnsafeBytes { bytes in
+      guard let bytes = bytes.baseAddress else { return true }
+      let place = unsafe bytes + start
       let other = unsafe UnsafeRawPointer(text.utf8Start)
-      let last = count &- Word.size
-      guard last >= 0 else {
-        guard count < 4 || Word.size == 4 else {
-          // Two halves of a word, which may overlap.
-          let end = count &- 4
-          return unsafe bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
-            && bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)
-              == other.loadUnaligned(fromByteOffset: end, as: UInt32.self)
-        }
-        for index in 0..<count where unsafe bytes[index] != text.utf8Start[index] { return false }
-        return true
+      if size >= Word.size { return unsafe areEqual(place, other, size, as: UInt.self) }
+      if size >= 4 { return unsafe areEqual(place, other, size, as: UInt32.self) }
+      for index in 0..<size where unsafe place.load(fromByteOffset: index, as: UInt8.self) != text.utf8Start[index] {
+        return false
       }
-      var index = 0
-      while index < last {
-        guard
-          unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt.self)
-            == other.loadUnaligned(fromByteOffset: index, as: UInt.self)
-        else { return false }
-        index &+= Word.size
-      }
-      return unsafe bytes.loadUnaligned(fromByteOffset: last, as: UInt.self)
-        == other.loadUnaligned(fromByteOffset: last, as: UInt.self)
+      return true
     }
   }
+}
+
+/// The caller guarantees that both have `count` bytes, of which there are as many as a word has at least.
+@inline(__always)
+private func areEqual<Word: FixedWidthInteger & BitwiseCopyable>(
+  _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int, as word: Word.Type
+) -> Bool {
+  let last = count &- MemoryLayout<Word>.size
+  var index = 0
+  while index < last {
+    guard
+      unsafe left.loadUnaligned(fromByteOffset: index, as: word)
+        == right.loadUnaligned(fromByteOffset: index, as: word)
+    else { return false }
+    index &+= MemoryLayout<Word>.size
+  }
+  return unsafe left.loadUnaligned(fromByteOffset: last, as: word)
+    == right.loadUnaligned(fromByteOffset: last, as: word)
 }

@@ -57,18 +57,18 @@ struct KnownHeaders: BitwiseCopyable, Equatable {
   static var contentLength: Self { Self(rawValue: 2048) }
 }
 
-extension ServerFrame {
+extension KnownHeaders {
   /// What a frame of this command has to have. Of 1.0, only what every server sends.
-  func checkHeaders(_ version: STOMPVersion) throws(MalformedFrame) {
-    var needed = KnownHeaders.receiptID
+  @inline(__always)
+  static func needed(by command: ServerCommand, _ version: STOMPVersion) -> Self {
     switch command {
-    case .connected, .error: return
-    case .receipt: break
+    case .connected, .error: return Self()
+    case .receipt: return .receiptID
     case .message:
-      needed = .destination
+      var needed = destination
       needed.insert(.messageID)
       if version != .v10 { needed.insert(.subscription) }
+      return needed
     }
-    guard known.contains(needed) else { throw .missingHeader }
   }
 }

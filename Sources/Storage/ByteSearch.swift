@@ -22,22 +22,27 @@ public enum ByteSearch {
     let pattern = Word.repeated(byte)
     let count = bytes.count
     var index = start
-    while count &- index >= Word.size {
-      let word = bytes.load(at: index, as: UInt.self)
-      let found = zeros(word ^ pattern)
-      if found != 0 {
-        // All bits up to the one that was found.
-        strange |= isStrange(word) & (found ^ (found &- 1))
-        return index &+ found.trailingZeroBitCount / 8
+    return unsafe bytes.withUnsafeBytes { bytes in
+      while count &- index >= Word.size {
+        let word = unsafe bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(
+          fromByteOffset: index, as: UInt.self)
+        let found = zeros(word ^ pattern)
+        if found != 0 {
+          // All bits up to the one that was found.
+          strange |= isStrange(word) & (found ^ (found &- 1))
+          return index &+ found.trailingZeroBitCount / 8
+        }
+        strange |= isStrange(word)
+        index &+= Word.size
       }
-      strange |= isStrange(word)
-      index &+= Word.size
+      while index < count {
+        let next = unsafe bytes.baseAddress.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self)
+        if next == byte { return index }
+        strange |= isStrange(Word.repeated(next))
+        index &+= 1
+      }
+      return index
     }
-    while index < count, bytes[index] != byte {
-      strange |= isStrange(Word.repeated(bytes[index]))
-      index &+= 1
-    }
-    return index
   }
 
   /// The caller guarantees that there are `count` bytes.
