@@ -45,6 +45,15 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
 /// Things the application wants of STOMP. Each may change `output`: of bytes that were offered to an application with a
 /// transport of its own, none count as taken any more.
 extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable {
+  /// False: `send` is to be asked.
+  @inline(__always)
+  public mutating func sendPlain(
+    to destination: Span<UInt8>, _ body: Span<UInt8>, isQuiet: Bool, cookie: UInt64
+  ) -> Bool {
+    offeredBytes = 0
+    return engine.session.sendPlain(to: destination, body, isQuiet: isQuiet, cookie: cookie)
+  }
+
   public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
     offeredBytes = 0
     try engine.session.send(frame)

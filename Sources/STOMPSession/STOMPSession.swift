@@ -196,6 +196,8 @@ struct Sending: BitwiseCopyable {
   var slot = 0
   /// How many bytes of the frame at the front went out.
   var sent = 0
+  /// Of the outbox: the bytes behind those.
+  var window = ByteRange.empty
 }
 
 /// A frame that waits to be taken, or was taken and not released.

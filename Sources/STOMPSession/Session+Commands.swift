@@ -119,7 +119,7 @@ extension STOMPSession {
   /// The size of the largest outbox, a power of two. A frame that has a part of it, or more, fits nowhere, and is refused before
   /// a byte of it is read: the pointer of a larger one may be wrong. With less in each part, a `FrameSize` cannot overflow, on a
   /// 32-bit processor either.
-  static var tooManyBytes: Int { 1 << 28 }
+  public static var tooManyBytes: Int { 1 << 28 }
 
   private mutating func room(for size: Int) throws(STOMPError) -> Int {
     guard size <= outbox.capacity else { throw .tooLarge }

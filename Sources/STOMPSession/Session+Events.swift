@@ -99,7 +99,8 @@ extension STOMPSession {
     } else if phase != .disconnected, arrival.hasHead {
       consume(arrival.event.size)
     }
-    guard phase != .disconnected else { return }
+    // Most messages come alone.
+    guard phase != .disconnected, !receiver.isEmpty else { return }
     parse(at: now)
   }
 }

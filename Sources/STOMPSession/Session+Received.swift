@@ -3,7 +3,8 @@ import Storage
 
 /// What frames of the server do.
 extension STOMPSession {
-  /// Reads as many frames as there are before the next event.
+  /// Reads as many frames as there are before the next event. What it calls for a frame that is whole is inlined: each is
+  /// called here alone.
   mutating func parse(at now: Instant) {
     while arrival.event.kind == .none, arrival.closeReason == nil, !arrival.isBlocked {
       if arrival.large != nil {
@@ -19,6 +20,7 @@ extension STOMPSession {
   }
 
   /// Returns how many bytes the frame at the front has; `nil`: it is not whole.
+  @inline(__always)
   private mutating func nextFrame() -> Int? {
     if !arrival.hasHead {
       // Before the first byte of a frame; a frame that has begun has none in front.
@@ -45,12 +47,14 @@ extension STOMPSession {
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  @inline(__always)
   private static func advance(
     _ parser: inout FrameParser, _ receiver: borrowing ByteQueue, _ version: STOMPVersion
   ) throws(MalformedFrame) -> Bool {
     try parser.advance(receiver.bytes, version)
   }
 
+  @inline(__always)
   private mutating func sizeOfWhole() -> Int? {
     if let length = arrival.parser.frame.contentLength {
       let head = arrival.parser.frame.bodyOffset
@@ -80,15 +84,18 @@ extension STOMPSession {
   }
 
   /// Moves the frame to the front of the buffer, if that has no more space behind it.
+  @inline(never)
   private mutating func makeRoom(or cause: STOMPCloseReason.Cause) {
     if receiver.tailCount > 0 { return }
     if receiver.position > 0 { receiver.compact() } else { close(cause) }
   }
 
+  @inline(never)
   private mutating func makeRoom(for size: Int) {
     if receiver.position &+ size > receiver.capacity { receiver.compact() }
   }
 
+  @inline(__always)
   private mutating func take(_ size: Int, at now: Instant) {
     // Its fields are read where they are: a frame that is handed on is copied, which takes as long as to find its headers.
     let command = arrival.parser.frame.command
@@ -180,6 +187,7 @@ extension STOMPSession {
 
   // MARK: MESSAGE
 
+  @inline(__always)
   private mutating func deliver(_ size: Int) {
     guard beginMessage() else { return }
     let head = arrival.parser.frame.bodyOffset
@@ -238,6 +246,7 @@ extension STOMPSession {
 
   // MARK: Bodies that are larger than the buffer
 
+  @inline(never)
   private mutating func beginLarge(_ length: Int?) {
     let command = arrival.parser.frame.command
     let head = arrival.parser.frame.bodyOffset
@@ -261,6 +270,7 @@ extension STOMPSession {
   }
 
   /// Makes an event of what is here of a large body, or drops it. False: more has to come first.
+  @inline(never)
   private mutating func continueBody() -> Bool {
     guard let large = arrival.large else { return false }
     let head = arrival.parser.frame.bodyOffset

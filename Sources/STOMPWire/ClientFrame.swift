@@ -38,6 +38,9 @@ public protocol FrameOutput: ~Copyable, ~Escapable {
   mutating func header(_ name: StaticString, verbatim value: Span<UInt8>)
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: UInt32)
+  /// Its digits were counted.
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, _ value: UInt32, digits: Int)
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: StaticString)
   /// A letter and a number.
@@ -92,7 +95,12 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   @inline(__always)
   public mutating func header(_ name: StaticString, _ value: UInt32) {
-    count &+= name.utf8CodeUnitCount &+ Decimal.size(value) &+ 2
+    header(name, value, digits: Decimal.size(value))
+  }
+
+  @inline(__always)
+  public mutating func header(_ name: StaticString, _ value: UInt32, digits: Int) {
+    count &+= name.utf8CodeUnitCount &+ digits &+ 2
   }
 
   @inline(__always)
@@ -198,6 +206,15 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   @_lifetime(self: copy self)
   @inline(__always)
+  public mutating func header(_ name: StaticString, _ value: UInt32, digits: Int) {
+    put(name)
+    put(colon)
+    put(number: value, digits: digits)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func header(_ name: StaticString, _ value: StaticString) {
     put(name)
     put(colon)
@@ -279,8 +296,12 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   @_lifetime(self: copy self)
   @_optimize(speed)
-  private mutating func put(number: UInt32) {
-    advance(by: Decimal.size(number))
+  private mutating func put(number: UInt32) { put(number: number, digits: Decimal.size(number)) }
+
+  @_lifetime(self: copy self)
+  @inline(__always)
+  private mutating func put(number: UInt32, digits: Int) {
+    advance(by: digits)
     var place = unsafe next
     var rest = number
     repeat {

@@ -50,7 +50,8 @@ public struct FrameParser: BitwiseCopyable {
         (line, searched, self.strange) = (start, end, strange)
         return false
       }
-      let textEnd = strips && end > start && bytes[end &- 1] == carriageReturn ? end &- 1 : end
+      // In front of an empty line is the end of another one.
+      let textEnd = bytes[end &- 1] == carriageReturn && strips ? end &- 1 : end
       if let known {
         try take(known.header, bytes, valueStart, textEnd, version)
       } else if textEnd > start {
@@ -101,7 +102,7 @@ public struct FrameParser: BitwiseCopyable {
 
   @inline(__always)
   private mutating func take(
-    _ known: KnownHeaders, _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
+    _ known: KnownHeader, _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
   ) throws(MalformedFrame) {
     guard !frame.known.contains(known) else { return }
     var value = ByteRange(offset: start, count: end &- start)
@@ -119,7 +120,7 @@ public struct FrameParser: BitwiseCopyable {
     case .heartBeat: frame.heartBeat = value
     case .session: frame.session = value
     case .server: frame.server = value
-    default:
+    case .contentLength:
       guard let number = DecimalNumber.parse(bytes.extracting(value.range), most: Self.longestBody) else {
         throw .contentLength
       }

@@ -94,7 +94,14 @@ public enum HeaderText {
   /// nothing.
   @inline(__always)
   public static func isPlain(_ text: Span<UInt8>) -> Bool {
-    !Word.anyWord(of: text) { word in
+    if ByteVector.isSupported, text.count >= ByteVector.size {
+      return !ByteVector.anyByte(of: text) { bytes in
+        // What is not ASCII is below zero.
+        bytes .< ByteVector.repeated(0x20) .| bytes .== ByteVector.repeated(UInt8(ascii: ":"))
+          .| bytes .== ByteVector.repeated(UInt8(ascii: "\\"))
+      }
+    }
+    return !Word.anyWord(of: text) { word in
       // A word has the highest bit of a byte set if a subtraction has borrowed for it, or for one below it.
       Word.nonASCII(
         word | (word &- Word.repeated(0x20)) | ((word ^ Word.repeated(UInt8(ascii: ":"))) &- Word.repeated(1))

@@ -1,9 +1,9 @@
 import Storage
 
 enum HeaderName {
-  /// A header that a frame of the server may have, and how many bytes its name has with the colon.
+  /// A header, and how many bytes its name has with the colon.
   struct Known: BitwiseCopyable {
-    let header: KnownHeaders
+    let header: KnownHeader
     let size: Int
   }
 
@@ -34,7 +34,7 @@ enum HeaderName {
 
   @inline(__always)
   private static func named(
-    _ name: StaticString, _ header: KnownHeaders, _ start: Int, _ bytes: Span<UInt8>
+    _ name: StaticString, _ header: KnownHeader, _ start: Int, _ bytes: Span<UInt8>
   ) -> Known? {
     bytes.has(name, at: start) ? Known(header: header, size: name.utf8CodeUnitCount) : nil
   }

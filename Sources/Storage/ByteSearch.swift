@@ -35,14 +35,27 @@ public enum ByteSearch {
         strange |= isStrange(word)
         index &+= Word.size
       }
-      while index < count {
-        let next = unsafe bytes.baseAddress.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self)
-        if next == byte { return index }
-        strange |= isStrange(Word.repeated(next))
-        index &+= 1
-      }
-      return index
+      return unsafe lastIndex(
+        of: byte, bytes.baseAddress, index, count, strange: &strange, isStrange: isStrange)
     }
+  }
+
+  /// The same for the last bytes, fewer than a word has. It is a function of its own so that the loop above has its registers.
+  ///
+  /// The caller guarantees that there are `count` bytes.
+  @inline(never)
+  private static func lastIndex(
+    of byte: UInt8, _ memory: UnsafeRawPointer?, _ start: Int, _ count: Int, strange: inout UInt,
+    isStrange: (UInt) -> UInt
+  ) -> Int {
+    var index = start
+    while index < count {
+      let next = unsafe memory.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self)
+      if next == byte { break }
+      strange |= isStrange(Word.repeated(next))
+      index &+= 1
+    }
+    return index
   }
 
   /// The caller guarantees that there are `count` bytes.
