@@ -35,7 +35,7 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     let sizes = destination.count | contentType.count | headers.count | body.count
     guard sizes < STOMPSession.tooManyBytes else { throw .tooLarge }
     guard destination.count > 0 else { throw .destination }
-    let isPlain = HeaderText.isPlain(destination)
+    let isPlain = HeaderText.isPlainText(destination)
     guard isPlain || HeaderText.isValid(destination, version, isName: false) else { throw .destination }
     guard contentType.count == 0 || HeaderText.isValid(contentType, version, isName: false),
       headers.count == 0 || HeaderList.isValid(headers, version)
@@ -66,23 +66,14 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
     if transaction != 0 { output.header("transaction", UInt32(transaction)) }
     if wantsReceipt { output.header("receipt", number) }
-    if headers.count > 0 { addHeaders(to: &output) }
+    if headers.count > 0 { output.headers(headers) }
     output.body(body)
-  }
-
-  @inline(never)
-  private func addHeaders<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output) {
-    var list = HeaderList(headers)
-    while let pair = list.next() {
-      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
-    }
   }
 }
 
 /// What the application wants. A call that throws has changed nothing.
 extension STOMPSession {
   /// `wasSubmitted`: before the application asked to disconnect, if it did.
-  @_optimize(speed)
   public mutating func send(
     _ frame: borrowing OutgoingFrame, wasSubmitted: Bool = false
   ) throws(STOMPError) {
@@ -162,7 +153,7 @@ extension STOMPSession {
     output.header("destination", destination)
     output.header("ack", mode.name)
     output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    add(headers, to: &output)
+    output.headers(headers)
     output.end()
   }
 
@@ -196,18 +187,8 @@ extension STOMPSession {
     output.begin(.unsubscribe)
     output.header("id", UInt32(truncatingIfNeeded: slot))
     output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    add(headers, to: &output)
+    output.headers(headers)
     output.end()
-  }
-
-  @inline(never)
-  private static func add<Output: FrameOutput & ~Copyable & ~Escapable>(
-    _ headers: Span<UInt8>, to output: inout Output
-  ) {
-    var list = HeaderList(headers)
-    while let pair = list.next() {
-      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
-    }
   }
 
   // MARK: Acknowledgements

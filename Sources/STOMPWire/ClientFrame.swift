@@ -33,6 +33,9 @@ public protocol FrameOutput: ~Copyable, ~Escapable {
   /// The name is escaped, too.
   @_lifetime(self: copy self)
   mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>)
+  /// All of a list (`HeaderList`), names and values escaped.
+  @_lifetime(self: copy self)
+  mutating func headers(_ list: Span<UInt8>)
   /// The value is as it came from the server, or has nothing to escape.
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, verbatim value: Span<UInt8>)
@@ -86,6 +89,17 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
   @inline(__always)
   public mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>) {
     count &+= size(name) &+ size(value) &+ 2
+  }
+
+  public mutating func headers(_ bytes: Span<UInt8>) {
+    var list = HeaderList(bytes)
+    while let pair = list.next() {
+      if HeaderText.isPlainText(bytes.extracting(pair.text)) {
+        count &+= pair.name.count &+ pair.value.count &+ 2
+      } else {
+        header(bytes.extracting(pair.name.range), bytes.extracting(pair.value.range))
+      }
+    }
   }
 
   @inline(__always)
@@ -184,6 +198,21 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
     put(colon)
     put(text: value)
     put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  public mutating func headers(_ bytes: Span<UInt8>) {
+    var list = HeaderList(bytes)
+    while let pair = list.next() {
+      if HeaderText.isPlainText(bytes.extracting(pair.text)) {
+        put(bytes.extracting(pair.name.range))
+        put(colon)
+        put(bytes.extracting(pair.value.range))
+        put(lineFeed)
+      } else {
+        header(bytes.extracting(pair.name.range), bytes.extracting(pair.value.range))
+      }
+    }
   }
 
   @_lifetime(self: copy self)

@@ -145,7 +145,9 @@ public struct FrameParser: BitwiseCopyable {
   private mutating func checkText(
     _ headers: Span<UInt8>, _ version: STOMPVersion
   ) throws(MalformedFrame) {
-    for index in 0..<headers.count where headers[index] == 0 { throw .null }
+    // Most often it is a backslash, and the text need not be looked at byte by byte.
+    let isASCII = !Word.anyWord(of: headers) { Word.nonASCII($0) | Word.containsZero($0) }
+    if !isASCII, ByteSearch.firstIndex(of: 0, in: headers, from: 0) < headers.count { throw .null }
     // 1.0 says nothing of how text is encoded.
     guard version != .v10 else { return }
     // ERROR is for people, and says why the server ends the connection: it may be the answer to a version that the server does
@@ -154,7 +156,7 @@ public struct FrameParser: BitwiseCopyable {
       frame.hasEscapes = (try? Escapes.check(headers, version)) ?? false
       return
     }
-    guard WellFormedUTF8.matches(headers, allowsNull: false) else { throw .utf8 }
+    guard isASCII || WellFormedUTF8.matches(headers, allowsNull: false) else { throw .utf8 }
     guard frame.command != .connected else { return }
     frame.hasEscapes = try Escapes.check(headers, version)
   }
