@@ -60,7 +60,8 @@ extension STOMPSession {
   @inline(__always)
   public mutating func takeMessage(at now: Instant) -> Bool {
     release(at: now)
-    guard isMessageWaiting, arrival.event.kind != .connected, outbox.completions == 0, subscriptions.results == 0,
+    guard isMessageWaiting, arrival.event.kind != .connected, outbox.completions == 0,
+      subscriptions.results == 0,
       lostTransactions == 0
     else { return false }
     lendMessage()

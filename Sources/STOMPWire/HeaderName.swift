@@ -64,7 +64,8 @@ extension Span<UInt8> {
       let other = unsafe UnsafeRawPointer(text.utf8Start)
       if size >= Word.size { return unsafe areEqual(place, other, size, as: UInt.self) }
       if size >= 4 { return unsafe areEqual(place, other, size, as: UInt32.self) }
-      for index in 0..<size where unsafe place.load(fromByteOffset: index, as: UInt8.self) != text.utf8Start[index] {
+      for index in 0..<size
+      where unsafe place.load(fromByteOffset: index, as: UInt8.self) != text.utf8Start[index] {
         return false
       }
       return true
