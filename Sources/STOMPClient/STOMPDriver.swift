@@ -33,9 +33,27 @@ extension Driver where Engine == STOMPEngine, Link == AnyTransport, System: ~Cop
   }
 }
 
+extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable {
+  /// Releases the last event. True: the next one is a message, and was taken; it is `engine.session.eventMessage`.
+  @inline(__always)
+  public mutating func takeMessage() -> Bool {
+    offeredBytes = 0
+    return engine.takeMessage()
+  }
+}
+
 /// Things the application wants of STOMP. Each may change `output`: of bytes that were offered to an application with a
 /// transport of its own, none count as taken any more.
 extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable {
+  /// False: `send` is to be asked.
+  @inline(__always)
+  public mutating func sendPlain(
+    to destination: Span<UInt8>, _ body: Span<UInt8>, isQuiet: Bool, cookie: UInt64
+  ) -> Bool {
+    offeredBytes = 0
+    return engine.session.sendPlain(to: destination, body, isQuiet: isQuiet, cookie: cookie)
+  }
+
   public mutating func send(_ frame: borrowing OutgoingFrame) throws(STOMPError) -> Bool {
     offeredBytes = 0
     return try engine.session.send(frame)

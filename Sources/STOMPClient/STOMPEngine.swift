@@ -45,6 +45,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
     self.now = now
     session.advance(to: now)
   }
+  public mutating func attemptBegins() { session.attemptBegins() }
   public mutating func opened() { session.connectionOpened() }
   public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
@@ -67,6 +68,8 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
 
   public var nextDeadline: Instant? { session.nextDeadline }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
+  @inline(__always)
+  mutating func takeMessage() -> Bool { session.takeMessage(at: now) }
   public mutating func release() { session.release(at: now) }
 
   // MARK: The end

@@ -31,6 +31,9 @@ struct HeartBeats: BitwiseCopyable {
     lastHeard = now
   }
 
+  /// Something is due at some time, in one direction at least.
+  var areAgreed: Bool { sendGap | deadGap != 0 }
+
   mutating func stop() { (sendGap, deadGap) = (0, 0) }
 
   mutating func sent(at now: Instant) { lastSent = now }

@@ -17,6 +17,7 @@ struct HeldMessages: ~Copyable {
     var isCumulative = false
   }
 
+  private let inPlace = InPlace()
   private var entries: Table<Entry>
   /// For each slot, what names its message: the `ack` header, or `message-id`, as it came.
   private var texts: Region

@@ -191,7 +191,12 @@ public struct STOMPSession: ~Copyable {
   }
 
   /// The frame of the event that was handed out last; its ranges count from `eventOffset` in `receivedBytes`.
-  public var eventFrame: ServerFrame { arrival.parser.frame }
+  public var eventFrame: ServerFrame {
+    @inline(__always) get { arrival.parser.frame }
+  }
+  public var eventMessage: STOMPMessage {
+    @inline(__always) get { arrival.event.message }
+  }
   public var eventOffset: Int { receiver.position }
 
   /// Overwrites login and passcode, before the block returns to its owner.
@@ -209,6 +214,8 @@ struct Sending: BitwiseCopyable {
   var slot = 0
   /// How many bytes of the frame at the front went out.
   var sent = 0
+  /// Of the outbox: the bytes behind those.
+  var window = ByteRange.empty
 }
 
 /// A frame that waits to be taken, or was taken and not released.

@@ -45,7 +45,7 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     let sizes = destination.count | contentType.count | headers.count | body.count
     guard sizes < STOMPSession.tooManyBytes else { throw .tooLarge }
     guard destination.count > 0 else { throw .destination }
-    let isPlain = HeaderText.isPlain(destination)
+    let isPlain = HeaderText.isPlainText(destination)
     guard isPlain || HeaderText.isValid(destination, version, isName: false) else { throw .destination }
     guard contentType.count == 0 || HeaderText.isValid(contentType, version, isName: false),
       headers.count == 0 || HeaderList.isValid(headers, version)
@@ -82,16 +82,8 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
         output.header("receipt", number)
       }
     }
-    if headers.count > 0 { addHeaders(to: &output) }
+    if headers.count > 0 { output.headers(headers) }
     output.body(body)
-  }
-
-  @inline(never)
-  private func addHeaders<Output: FrameOutput & ~Copyable & ~Escapable>(to output: inout Output) {
-    var list = HeaderList(headers)
-    while let pair = list.next() {
-      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
-    }
   }
 }
 
@@ -99,7 +91,6 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
 extension STOMPSession {
   /// `wasSubmitted`: before the application asked to disconnect, if it did. False: there was no room, and the frame itself was
   /// dropped.
-  @_optimize(speed)
   public mutating func send(
     _ frame: borrowing OutgoingFrame, wasSubmitted: Bool = false
   ) throws(STOMPError) -> Bool {
@@ -186,7 +177,7 @@ extension STOMPSession {
   /// The size of the largest outbox, a power of two. A frame that has a part of it, or more, fits nowhere, and is refused before
   /// a byte of it is read: the pointer of a larger one may be wrong. With less in each part, a `FrameSize` cannot overflow, on a
   /// 32-bit processor either.
-  static var tooManyBytes: Int { 1 << 28 }
+  public static var tooManyBytes: Int { 1 << 28 }
 
   private mutating func room(for size: Int) throws(STOMPError) -> Int {
     guard size <= outbox.capacity else { throw .tooLarge }
@@ -229,7 +220,7 @@ extension STOMPSession {
     output.header("destination", destination)
     output.header("ack", mode.name)
     output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    add(headers, to: &output)
+    output.headers(headers)
     output.end()
   }
 
@@ -263,18 +254,8 @@ extension STOMPSession {
     output.begin(.unsubscribe)
     output.header("id", UInt32(truncatingIfNeeded: slot))
     output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    add(headers, to: &output)
+    output.headers(headers)
     output.end()
-  }
-
-  @inline(never)
-  private static func add<Output: FrameOutput & ~Copyable & ~Escapable>(
-    _ headers: Span<UInt8>, to output: inout Output
-  ) {
-    var list = HeaderList(headers)
-    while let pair = list.next() {
-      output.header(headers.extracting(pair.name.range), headers.extracting(pair.value.range))
-    }
   }
 
   // MARK: Acknowledgements

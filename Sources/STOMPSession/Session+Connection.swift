@@ -3,6 +3,9 @@ import Storage
 
 /// Things that happened to the connection.
 extension STOMPSession {
+  /// An attempt to connect begins: what the last connection was says nothing about it.
+  public mutating func attemptBegins() { isAccepted = false }
+
   /// The transport is open.
   public mutating func connectionOpened() {
     phase = .connecting
@@ -71,6 +74,8 @@ extension STOMPSession {
   /// When `timedOut` or `prepareTransmit` needs to be called, if nothing else happens.
   public var nextDeadline: Instant? {
     guard phase == .up, arrival.closeReason == nil else { return nil }
+    // Without heart-beats, most often there is none: that is a question of each turn of the loop.
+    guard heartBeats.areAgreed || receiptDeadline != nil || leaveDeadline != nil else { return nil }
     // What is to be sent is as good as a heart-beat, and what waits to be read may be one.
     var earliest = leaveDeadline
     if !wantsTransmit, !hasDisconnect { earliest = Instant.earlier(earliest, heartBeats.sendDeadline) }

@@ -45,11 +45,7 @@ extension STOMPSession {
       return .transactionsLost(lostTransactions)
     }
     if isMessageWaiting {
-      arrival.event.isBorrowed = true
-      if arrival.parser.frame.hasEscapes { undoEscapes() }
-      let token = arrival.event.message.token
-      // Since it came, its subscription may have ended, or its connection, or the application is leaving.
-      if token != 0, !isConnected || isLeaving || held.slot(of: token) == nil { arrival.event.message.token = 0 }
+      lendMessage()
       return .message(arrival.event.message)
     }
     if hasRoomEvent {
@@ -59,6 +55,28 @@ extension STOMPSession {
       return .room
     }
     return nil
+  }
+
+  /// Does the same, if the next event is a message, which is `eventMessage` then. False: it is none, or there is none.
+  ///
+  /// Most events are messages: here they are not handed through all that may be an event.
+  @inline(__always)
+  public mutating func takeMessage(at now: Instant) -> Bool {
+    release(at: now)
+    guard isMessageWaiting, arrival.event.kind != .connected, outbox.completions &+ urgent.completions == 0,
+      subscriptions.results == 0, lostTransactions == 0
+    else { return false }
+    lendMessage()
+    return true
+  }
+
+  @inline(__always)
+  private mutating func lendMessage() {
+    arrival.event.isBorrowed = true
+    if arrival.parser.frame.hasEscapes { undoEscapes() }
+    let token = arrival.event.message.token
+    // Since it came, its subscription may have ended, or its connection, or the application is leaving.
+    if token != 0, !isConnected || isLeaving || held.slot(of: token) == nil { arrival.event.message.token = 0 }
   }
 
   @inline(never)
@@ -76,15 +94,16 @@ extension STOMPSession {
   /// The application is done with the message that it has.
   public mutating func release(at now: Instant) {
     guard arrival.event.isBorrowed else { return }
-    let event = arrival.event
+    let isPart = arrival.event.kind == .part
     arrival.event.kind = .none
     arrival.event.isBorrowed = false
-    if event.kind == .part, arrival.large != nil {
+    if isPart, arrival.large != nil {
       releasePart()
     } else if phase != .disconnected, arrival.hasHead {
-      consume(event.size)
+      consume(arrival.event.size)
     }
-    guard phase != .disconnected else { return }
+    // Most messages come alone.
+    guard phase != .disconnected, !receiver.isEmpty else { return }
     parse(at: now)
   }
 }

@@ -3,7 +3,8 @@ import Storage
 
 /// What frames of the server do.
 extension STOMPSession {
-  /// Reads as many frames as there are before the next event.
+  /// Reads as many frames as there are before the next event. What it calls for a frame that is whole is inlined: each is
+  /// called here alone.
   mutating func parse(at now: Instant) {
     while arrival.event.kind == .none, arrival.closeReason == nil, !arrival.isBlocked {
       if arrival.large != nil {
@@ -20,6 +21,7 @@ extension STOMPSession {
   }
 
   /// Returns how many bytes the frame at the front has; `nil`: it is not whole.
+  @inline(__always)
   private mutating func nextFrame() -> Int? {
     if !arrival.hasHead {
       // Before the first byte of a frame; a frame that has begun has none in front.
@@ -46,21 +48,23 @@ extension STOMPSession {
   }
 
   // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
+  @inline(__always)
   private static func advance(
     _ parser: inout FrameParser, _ receiver: borrowing ByteQueue, _ version: STOMPVersion
   ) throws(MalformedFrame) -> Bool {
     try parser.advance(receiver.bytes, version)
   }
 
+  @inline(__always)
   private mutating func sizeOfWhole() -> Int? {
-    let frame = arrival.parser.frame
-    if let length = frame.contentLength {
+    if let length = arrival.parser.frame.contentLength {
+      let head = arrival.parser.frame.bodyOffset
       // Compared like this, because a size of nearly 2^31 has no room in an `Int` of 32 bits.
-      guard length < receiver.capacity &- frame.bodyOffset else {
+      guard length < receiver.capacity &- head else {
         beginLarge(length)
         return nil
       }
-      let size = frame.bodyOffset &+ length &+ 1
+      let size = head &+ length &+ 1
       guard receiver.count >= size else {
         makeRoom(for: size)
         return nil
@@ -81,30 +85,34 @@ extension STOMPSession {
   }
 
   /// Moves the frame to the front of the buffer, if that has no more space behind it.
+  @inline(never)
   private mutating func makeRoom(or cause: STOMPCloseReason.Cause) {
     if receiver.tailCount > 0 { return }
     if receiver.position > 0 { receiver.compact() } else { close(cause) }
   }
 
+  @inline(never)
   private mutating func makeRoom(for size: Int) {
     if receiver.position &+ size > receiver.capacity { receiver.compact() }
   }
 
+  @inline(__always)
   private mutating func take(_ size: Int, at now: Instant) {
     if let tap { tellReceived(size, by: tap, at: now) }
-    let frame = arrival.parser.frame
-    let wanted: Phase = frame.command == .connected ? .awaiting : .up
-    guard phase == wanted || frame.command == .error else { return close(.malformed(.order)) }
-    switch frame.command {
+    // Its fields are read where they are: a frame that is handed on is copied, which takes as long as to find its headers.
+    let command = arrival.parser.frame.command
+    let wanted: Phase = command == .connected ? .awaiting : .up
+    guard phase == wanted || command == .error else { return close(.malformed(.order)) }
+    switch command {
     case .connected:
-      connected(frame, at: now)
+      connected(at: now)
       arrival.event.size = size
     case .receipt:
-      confirmed(Receipt(text(frame.receiptID)))
+      confirmed(Receipt(text(arrival.parser.frame.receiptID)))
       startReceiptTime(at: now)
       consume(size)
-    case .error: failed(frame, bodySize: size &- frame.bodyOffset &- 1)
-    case .message: deliver(frame, size)
+    case .error: failed(bodySize: size &- arrival.parser.frame.bodyOffset &- 1)
+    case .message: deliver(size)
     }
   }
 
@@ -124,7 +132,9 @@ extension STOMPSession {
 
   // MARK: CONNECTED
 
-  private mutating func connected(_ frame: ServerFrame, at now: Instant) {
+  @inline(never)
+  private mutating func connected(at now: Instant) {
+    let frame = arrival.parser.frame
     // "If the accept-version header is missing, it means that the client only supports 1.0": servers of 1.0 say nothing.
     var agreed: STOMPVersion? = .v10
     if !frame.version.isEmpty { agreed = STOMPVersion(text(frame.version)) }
@@ -162,10 +172,11 @@ extension STOMPSession {
     }
   }
 
-  private mutating func failed(_ frame: ServerFrame, bodySize: Int) {
+  @inline(never)
+  private mutating func failed(bodySize: Int) {
     counters.framesReceived.add(1)
     let isRefusal = phase != .up
-    if frame.hasEscapes { undoEscapes() }
+    if arrival.parser.frame.hasEscapes { undoEscapes() }
     let said = arrival.parser.frame
     var reason = STOMPCloseReason(cause: isRefusal ? .refused : .error)
     reason.message = said.message.shifted(by: receiver.position)
@@ -182,43 +193,52 @@ extension STOMPSession {
 
   // MARK: MESSAGE
 
-  private mutating func deliver(_ frame: ServerFrame, _ size: Int) {
-    guard let message = message(frame) else { return }
-    counters.messagesReceived.add(1)
-    arrival.event.message = message
-    arrival.event.message.body = ByteRange(
-      offset: receiver.position &+ frame.bodyOffset, count: size &- frame.bodyOffset &- 1)
-    arrival.event.message.bodySize = arrival.event.message.body.count
+  @inline(__always)
+  private mutating func deliver(_ size: Int) {
+    guard beginMessage() else { return }
+    let head = arrival.parser.frame.bodyOffset
+    arrival.event.message.body = ByteRange(offset: receiver.position &+ head, count: size &- head &- 1)
+    arrival.event.message.bodySize = size &- head &- 1
     arrival.event.kind = .message
     arrival.event.isBorrowed = false
     arrival.event.size = size
   }
 
-  /// `nil`: it has to wait, or is malformed.
-  private mutating func message(_ frame: ServerFrame) -> STOMPMessage? {
-    var message = STOMPMessage()
-    if let slot = DecimalNumber.parse(text(frame.subscription), most: 65_535), subscriptions.isUsed(slot) {
-      message.subscription = slot
+  /// Makes the message of the event, without its body. False: it has to wait, or is malformed.
+  private mutating func beginMessage() -> Bool {
+    arrival.event.message = STOMPMessage()
+    let number = DecimalNumber.parse(text(arrival.parser.frame.subscription), most: 65_535)
+    if let number, subscriptions.isUsed(number) {
+      arrival.event.message.subscription = number
+      // That of a subscription which ends can't be acknowledged any more, and none while the application is leaving: the server
+      // delivers it again.
+      if !isLeaving, subscriptions[number].wantsAcknowledgements {
+        guard holdMessage(of: number) else { return false }
+      }
     }
-    // That of a subscription which ends can't be acknowledged any more, and none while the application is leaving: the server
-    // delivers it again.
-    guard !isLeaving, message.subscription >= 0, subscriptions[message.subscription].wantsAcknowledgements
-    else { return message }
+    counters.messagesReceived.add(1)
+    return true
+  }
+
+  /// Keeps what ACK has to say of the message. False: it has to wait, or is malformed.
+  @inline(never)
+  private mutating func holdMessage(of subscription: Int) -> Bool {
     guard !held.isFull else {
       arrival.isBlocked = true
-      return nil
+      return false
     }
     // "The MESSAGE frame MUST contain an ack header": CoilMQ has none, and takes the message-id.
-    let name = version.hasAckHeader && !frame.ack.isEmpty ? frame.ack : frame.messageID
+    let ack = arrival.parser.frame.ack
+    let name = version.hasAckHeader && !ack.isEmpty ? ack : arrival.parser.frame.messageID
     guard !name.isEmpty else {
       close(.malformed(.missingHeader))
-      return nil
+      return false
     }
     // One whose name is longer than this client has room for can't be acknowledged: the server delivers it again.
-    guard name.count <= held.textBytes else { return message }
-    message.token = Self.hold(
-      name, of: receiver, in: &held, message.subscription, subscriptions[message.subscription].mode)
-    return message
+    guard name.count <= held.textBytes else { return true }
+    arrival.event.message.token = Self.hold(
+      name, of: receiver, in: &held, subscription, subscriptions[subscription].mode)
+    return true
   }
 
   private static func hold(
@@ -232,13 +252,15 @@ extension STOMPSession {
 
   // MARK: Bodies that are larger than the buffer
 
+  @inline(never)
   private mutating func beginLarge(_ length: Int?) {
-    let frame = arrival.parser.frame
-    guard phase == .up || frame.command == .error else { return close(.malformed(.order)) }
-    guard frame.command == .message else {
+    let command = arrival.parser.frame.command
+    let head = arrival.parser.frame.bodyOffset
+    guard phase == .up || command == .error else { return close(.malformed(.order)) }
+    guard command == .message else {
       // Of ERROR, what is here will do. Nothing else has a body.
-      if frame.command == .error {
-        failed(frame, bodySize: receiver.count &- frame.bodyOffset)
+      if command == .error {
+        failed(bodySize: receiver.count &- head)
       } else {
         close(.headTooLarge)
       }
@@ -246,16 +268,15 @@ extension STOMPSession {
     }
     if receiver.position > 0 { receiver.compact() }
     // No part would have room behind the head.
-    guard frame.bodyOffset < receiver.capacity else { return close(.headTooLarge) }
-    guard let message = message(frame) else { return }
-    counters.messagesReceived.add(1)
+    guard head < receiver.capacity else { return close(.headTooLarge) }
+    guard beginMessage() else { return }
     if length == nil { counters.messagesOversize.add(1) }
-    arrival.event.message = message
     arrival.event.message.bodySize = length ?? 0
-    arrival.large = LargeBody(rest: length, token: message.token)
+    arrival.large = LargeBody(rest: length, token: arrival.event.message.token)
   }
 
   /// Makes an event of what is here of a large body, or drops it. False: more has to come first.
+  @inline(never)
   private mutating func continueBody() -> Bool {
     guard let large = arrival.large else { return false }
     let head = arrival.parser.frame.bodyOffset

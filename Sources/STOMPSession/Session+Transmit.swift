@@ -18,6 +18,12 @@ extension STOMPSession {
   /// Looks for bytes to send. True: they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
     if sending.source == .none { choose(at: now) }
+    if sending.source == .outbox {
+      // Found once, although `output` is asked for more than once: it goes over all frames that wait. DISCONNECT goes out behind
+      // the first of them.
+      sending.window =
+        hasDisconnect ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
+    }
     return sending.source != .none
   }
 
@@ -47,6 +53,7 @@ extension STOMPSession {
     control.append(1)
   }
 
+  /// As `prepareTransmit` has found it.
   public var output: Span<UInt8> {
     @_lifetime(borrow self)
     borrowing get {
@@ -58,10 +65,7 @@ extension STOMPSession {
         let frame = subscriptions.frame(of: sending.slot)
         return frame.extracting(sending.sent..<frame.count)
       case .urgent: return urgent.bytes.extracting(urgent.frame(without: sending.sent).range)
-      case .outbox:
-        // DISCONNECT goes out behind this frame.
-        let range = hasDisconnect ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
-        return outbox.bytes.extracting(range.range)
+      case .outbox: return outbox.bytes.extracting(sending.window.range)
       }
     }
   }

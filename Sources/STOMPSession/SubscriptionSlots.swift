@@ -34,6 +34,7 @@ struct SubscriptionSlots: ~Copyable {
     var wantsAcknowledgements: Bool { mode != .automatic && state != .unwanted && state != .leaving }
   }
 
+  private let inPlace = InPlace()
   private var slots: Table<Slot>
   private var frames: Region
   /// The room for the frame of each.

@@ -33,11 +33,17 @@ public protocol FrameOutput: ~Copyable, ~Escapable {
   /// The name is escaped, too.
   @_lifetime(self: copy self)
   mutating func header(_ name: Span<UInt8>, _ value: Span<UInt8>)
+  /// All of a list (`HeaderList`), names and values escaped.
+  @_lifetime(self: copy self)
+  mutating func headers(_ list: Span<UInt8>)
   /// The value is as it came from the server, or has nothing to escape.
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, verbatim value: Span<UInt8>)
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: UInt32)
+  /// Its digits were counted.
+  @_lifetime(self: copy self)
+  mutating func header(_ name: StaticString, _ value: UInt32, digits: Int)
   @_lifetime(self: copy self)
   mutating func header(_ name: StaticString, _ value: StaticString)
   /// A letter and a number.
@@ -85,6 +91,17 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
     count &+= size(name) &+ size(value) &+ 2
   }
 
+  public mutating func headers(_ bytes: Span<UInt8>) {
+    var list = HeaderList(bytes)
+    while let pair = list.next() {
+      if HeaderText.isPlainText(bytes.extracting(pair.text)) {
+        count &+= pair.name.count &+ pair.value.count &+ 2
+      } else {
+        header(bytes.extracting(pair.name.range), bytes.extracting(pair.value.range))
+      }
+    }
+  }
+
   @inline(__always)
   public mutating func header(_ name: StaticString, verbatim value: Span<UInt8>) {
     count &+= name.utf8CodeUnitCount &+ value.count &+ 2
@@ -92,7 +109,12 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   @inline(__always)
   public mutating func header(_ name: StaticString, _ value: UInt32) {
-    count &+= name.utf8CodeUnitCount &+ Decimal.size(value) &+ 2
+    header(name, value, digits: Decimal.size(value))
+  }
+
+  @inline(__always)
+  public mutating func header(_ name: StaticString, _ value: UInt32, digits: Int) {
+    count &+= name.utf8CodeUnitCount &+ digits &+ 2
   }
 
   @inline(__always)
@@ -179,6 +201,21 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  public mutating func headers(_ bytes: Span<UInt8>) {
+    var list = HeaderList(bytes)
+    while let pair = list.next() {
+      if HeaderText.isPlainText(bytes.extracting(pair.text)) {
+        put(bytes.extracting(pair.name.range))
+        put(colon)
+        put(bytes.extracting(pair.value.range))
+        put(lineFeed)
+      } else {
+        header(bytes.extracting(pair.name.range), bytes.extracting(pair.value.range))
+      }
+    }
+  }
+
+  @_lifetime(self: copy self)
   @inline(__always)
   public mutating func header(_ name: StaticString, verbatim value: Span<UInt8>) {
     put(name)
@@ -193,6 +230,15 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
     put(name)
     put(colon)
     put(number: value)
+    put(lineFeed)
+  }
+
+  @_lifetime(self: copy self)
+  @inline(__always)
+  public mutating func header(_ name: StaticString, _ value: UInt32, digits: Int) {
+    put(name)
+    put(colon)
+    put(number: value, digits: digits)
     put(lineFeed)
   }
 
@@ -279,8 +325,12 @@ public struct FrameSize: FrameOutput, ~Copyable, ~Escapable {
 
   @_lifetime(self: copy self)
   @_optimize(speed)
-  private mutating func put(number: UInt32) {
-    advance(by: Decimal.size(number))
+  private mutating func put(number: UInt32) { put(number: number, digits: Decimal.size(number)) }
+
+  @_lifetime(self: copy self)
+  @inline(__always)
+  private mutating func put(number: UInt32, digits: Int) {
+    advance(by: digits)
     var place = unsafe next
     var rest = number
     repeat {

@@ -9,6 +9,8 @@ public struct FrameParser: BitwiseCopyable {
   /// Up to where that line has no end.
   private var searched = 0
   private var hasCommand = false
+  /// Not 0: the headers have a zero, a backslash, or a byte that is not ASCII.
+  private var strange: UInt = 0
 
   public init() {}
 
@@ -30,32 +32,66 @@ public struct FrameParser: BitwiseCopyable {
   public mutating func advance(
     _ bytes: Span<UInt8>, _ version: STOMPVersion
   ) throws(MalformedFrame) -> Bool {
+    if !hasCommand {
+      guard try takeCommand(bytes) else { return false }
+    }
+    let strips = HeaderReader.strips(frame.command, version)
+    // Here rather than in `self`, so that they are in registers.
+    var (start, from, strange) = (line, searched, strange)
     while true {
-      let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
+      let known = HeaderName.known(at: start, in: bytes)
+      let valueStart = start &+ (known?.size ?? 0)
+      let end = ByteSearch.firstIndex(
+        of: lineFeed, in: bytes, from: max(from, valueStart), strange: &strange
+      ) {
+        Word.nonASCII($0) | Word.containsZero($0) | Word.contains(UInt8(ascii: "\\"), in: $0)
+      }
       guard end < bytes.count else {
-        searched = bytes.count
+        (line, searched, self.strange) = (start, end, strange)
         return false
       }
-      let start = line
-      line = end &+ 1
-      searched = line
-      let strips = !hasCommand || HeaderReader.strips(frame.command, version)
-      let textEnd = strips && end > start && bytes[end &- 1] == carriageReturn ? end &- 1 : end
-      if !hasCommand {
-        frame.command = try Self.command(bytes.extracting(start..<textEnd))
-        frame.headers = ByteRange(offset: line, count: 0)
-        hasCommand = true
-      } else if textEnd == start {
-        frame.headers = ByteRange(offset: frame.headers.offset, count: start &- frame.headers.offset)
-        frame.bodyOffset = line
-        try finish(bytes, version)
-        return true
+      // In front of an empty line is the end of another one.
+      let textEnd = bytes[end &- 1] == carriageReturn && strips ? end &- 1 : end
+      if let known {
+        try take(known.header, bytes, valueStart, textEnd, version)
+      } else if textEnd > start {
+        let colon = ByteSearch.firstIndex(of: UInt8(ascii: ":"), in: bytes, from: start)
+        guard colon > start, colon < textEnd else { throw .header }
       } else {
-        try take(bytes, start, textEnd, version)
+        frame.headers = ByteRange(offset: frame.headers.offset, count: start &- frame.headers.offset)
+        frame.bodyOffset = end &+ 1
+        if strange != 0 { try checkText(bytes.extracting(frame.headers.range), version) }
+        guard frame.known.contains(.needed(by: frame.command, version)) else { throw .missingHeader }
+        return true
       }
+      start = end &+ 1
+      from = start
     }
   }
 
+  /// False: its line is not whole.
+  @_optimize(speed)
+  private mutating func takeCommand(_ bytes: Span<UInt8>) throws(MalformedFrame) -> Bool {
+    let message: StaticString = "MESSAGE\n"
+    if bytes.has(message, at: 0) {
+      frame.command = .message
+      line = message.utf8CodeUnitCount
+    } else {
+      let end = ByteSearch.firstIndex(of: lineFeed, in: bytes, from: searched)
+      searched = end
+      guard end < bytes.count else { return false }
+      // Before the version is known, too, a carriage return may be there.
+      let textEnd = end > 0 && bytes[end &- 1] == carriageReturn ? end &- 1 : end
+      frame.command = try Self.command(bytes.extracting(0..<textEnd))
+      line = end &+ 1
+    }
+    searched = line
+    frame.headers = ByteRange(offset: line, count: 0)
+    hasCommand = true
+    return true
+  }
+
+  @inline(__always)
   private static func command(_ text: Span<UInt8>) throws(MalformedFrame) -> ServerCommand {
     if text.equals("MESSAGE") { return .message }
     if text.equals("RECEIPT") { return .receipt }
@@ -64,22 +100,13 @@ public struct FrameParser: BitwiseCopyable {
     throw .command
   }
 
-  @_optimize(speed)
+  @inline(__always)
   private mutating func take(
-    _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
+    _ known: KnownHeader, _ bytes: Span<UInt8>, _ start: Int, _ end: Int, _ version: STOMPVersion
   ) throws(MalformedFrame) {
-    let colon = ByteSearch.firstIndex(of: UInt8(ascii: ":"), in: bytes, from: start)
-    guard colon > start, colon < end else { throw .header }
-    guard let known = HeaderName.known(bytes.extracting(start..<colon)), !frame.known.contains(known) else {
-      return
-    }
-    var first = colon &+ 1
-    var last = end
-    if version.mayPad {
-      while first < last, bytes[first] == UInt8(ascii: " ") { first &+= 1 }
-      while last > first, bytes[last &- 1] == UInt8(ascii: " ") { last &-= 1 }
-    }
-    let value = ByteRange(offset: first, count: last &- first)
+    guard !frame.known.contains(known) else { return }
+    var value = ByteRange(offset: start, count: end &- start)
+    if version.mayPad { value = Self.withoutPadding(value, bytes) }
     frame.known.insert(known)
     switch known {
     case .destination: frame.destination = value
@@ -93,7 +120,7 @@ public struct FrameParser: BitwiseCopyable {
     case .heartBeat: frame.heartBeat = value
     case .session: frame.session = value
     case .server: frame.server = value
-    default:
+    case .contentLength:
       guard let number = DecimalNumber.parse(bytes.extracting(value.range), most: Self.longestBody) else {
         throw .contentLength
       }
@@ -101,24 +128,26 @@ public struct FrameParser: BitwiseCopyable {
     }
   }
 
+  /// Servers of 1.0 put spaces around values.
+  @inline(never)
+  private static func withoutPadding(_ value: ByteRange, _ bytes: Span<UInt8>) -> ByteRange {
+    var first = value.offset
+    var last = value.end
+    while first < last, bytes[first] == UInt8(ascii: " ") { first &+= 1 }
+    while last > first, bytes[last &- 1] == UInt8(ascii: " ") { last &-= 1 }
+    return ByteRange(offset: first, count: last &- first)
+  }
+
   /// Byte ranges have 32 bits.
   static var longestBody: Int { 0x7FFF_FFFF }
-
-  @_optimize(speed)
-  private mutating func finish(_ bytes: Span<UInt8>, _ version: STOMPVersion) throws(MalformedFrame) {
-    let headers = bytes.extracting(frame.headers.range)
-    let isStrange = Word.anyWord(of: headers) {
-      Word.nonASCII($0) | Word.containsZero($0) | Word.contains(UInt8(ascii: "\\"), in: $0)
-    }
-    if isStrange { try checkText(headers, version) }
-    try frame.checkHeaders(version)
-  }
 
   @inline(never)
   private mutating func checkText(
     _ headers: Span<UInt8>, _ version: STOMPVersion
   ) throws(MalformedFrame) {
-    for index in 0..<headers.count where headers[index] == 0 { throw .null }
+    // Most often it is a backslash, and the text need not be looked at byte by byte.
+    let isASCII = !Word.anyWord(of: headers) { Word.nonASCII($0) | Word.containsZero($0) }
+    if !isASCII, ByteSearch.firstIndex(of: 0, in: headers, from: 0) < headers.count { throw .null }
     // 1.0 says nothing of how text is encoded.
     guard version != .v10 else { return }
     // ERROR is for people, and says why the server ends the connection: it may be the answer to a version that the server does
@@ -127,7 +156,7 @@ public struct FrameParser: BitwiseCopyable {
       frame.hasEscapes = (try? Escapes.check(headers, version)) ?? false
       return
     }
-    guard WellFormedUTF8.matches(headers, allowsNull: false) else { throw .utf8 }
+    guard isASCII || WellFormedUTF8.matches(headers, allowsNull: false) else { throw .utf8 }
     guard frame.command != .connected else { return }
     frame.hasEscapes = try Escapes.check(headers, version)
   }

@@ -10,6 +10,8 @@ public struct HeaderList: ~Escapable {
     public let name: ByteRange
     public let value: ByteRange
     public var size: Int { 4 &+ name.count &+ value.count }
+    /// Both, which lie one behind the other.
+    var text: Range<Int> { name.offset..<value.end }
   }
 
   @_lifetime(copy bytes)
@@ -61,10 +63,11 @@ public struct HeaderList: ~Escapable {
 
   /// `nil`: there is no further one, or what is left is none.
   @_lifetime(self: copy self)
+  @inline(__always)
   public mutating func next() -> Pair? {
     guard bytes.count &- position >= 4 else { return nil }
-    let name = Int(bytes[position]) | Int(bytes[position &+ 1]) << 8
-    let value = Int(bytes[position &+ 2]) | Int(bytes[position &+ 3]) << 8
+    let name = Int(bytes.load(at: position, as: UInt16.self))
+    let value = Int(bytes.load(at: position &+ 2, as: UInt16.self))
     let start = position &+ 4
     guard bytes.count &- start >= name &+ value else { return nil }
     position = start &+ name &+ value
@@ -75,16 +78,22 @@ public struct HeaderList: ~Escapable {
   /// Whether the list is whole, each text is one that a header may have: UTF-8 without zeros; and, in a version without
   /// escapes, without the bytes that would need them; and no header is one that the library writes itself: a program may
   /// have made the list by hand.
+  @_optimize(speed)
   public static func isValid(_ bytes: Span<UInt8>, _ version: STOMPVersion) -> Bool {
     var list = HeaderList(bytes)
     while let pair = list.next() {
       guard pair.name.count > 0,
-        HeaderText.isValid(bytes.extracting(pair.name.range), version, isName: true),
-        HeaderText.isValid(bytes.extracting(pair.value.range), version, isName: false),
+        HeaderText.isPlainText(bytes.extracting(pair.text)) || isValid(pair, bytes, version),
         !isOwn(bytes.extracting(pair.name.range))
       else { return false }
     }
     return list.position == bytes.count
+  }
+
+  @inline(never)
+  private static func isValid(_ pair: Pair, _ bytes: Span<UInt8>, _ version: STOMPVersion) -> Bool {
+    HeaderText.isValid(bytes.extracting(pair.name.range), version, isName: true)
+      && HeaderText.isValid(bytes.extracting(pair.value.range), version, isName: false)
   }
 }
 
@@ -94,13 +103,25 @@ public enum HeaderText {
   /// nothing.
   @inline(__always)
   public static func isPlain(_ text: Span<UInt8>) -> Bool {
-    !Word.anyWord(of: text) { word in
+    if ByteVector.isSupported, text.count >= ByteVector.size {
+      return !ByteVector.anyByte(of: text) { bytes in
+        // What is not ASCII is below zero.
+        bytes .< ByteVector.repeated(0x20) .| bytes .== ByteVector.repeated(UInt8(ascii: ":"))
+          .| bytes .== ByteVector.repeated(UInt8(ascii: "\\"))
+      }
+    }
+    return !Word.anyWord(of: text) { word in
       // A word has the highest bit of a byte set if a subtraction has borrowed for it, or for one below it.
       Word.nonASCII(
         word | (word &- Word.repeated(0x20)) | ((word ^ Word.repeated(UInt8(ascii: ":"))) &- Word.repeated(1))
           | ((word ^ Word.repeated(UInt8(ascii: "\\"))) &- Word.repeated(1)))
     }
   }
+
+  /// The same, as a function.
+  @inline(never)
+  @_optimize(speed)
+  public static func isPlainText(_ text: Span<UInt8>) -> Bool { isPlain(text) }
 
   public static func isValid(_ text: Span<UInt8>, _ version: STOMPVersion, isName: Bool) -> Bool {
     let isStrange = Word.anyWord(of: text) { Word.nonASCII($0) | Word.containsZero($0) }

@@ -36,39 +36,37 @@ public struct ServerFrame: BitwiseCopyable {
   init() {}
 }
 
-/// A set of them. No OptionSet: that can be made of an array, which would have to be allocated.
-struct KnownHeaders: BitwiseCopyable, Equatable {
-  private(set) var rawValue: UInt16 = 0
-
-  func contains(_ other: Self) -> Bool { rawValue & other.rawValue == other.rawValue }
-  mutating func insert(_ other: Self) { rawValue |= other.rawValue }
-
-  static var destination: Self { Self(rawValue: 1) }
-  static var messageID: Self { Self(rawValue: 2) }
-  static var subscription: Self { Self(rawValue: 4) }
-  static var ack: Self { Self(rawValue: 8) }
-  static var contentType: Self { Self(rawValue: 16) }
-  static var receiptID: Self { Self(rawValue: 32) }
-  static var message: Self { Self(rawValue: 64) }
-  static var version: Self { Self(rawValue: 128) }
-  static var heartBeat: Self { Self(rawValue: 256) }
-  static var session: Self { Self(rawValue: 512) }
-  static var server: Self { Self(rawValue: 1024) }
-  static var contentLength: Self { Self(rawValue: 2048) }
+/// A header that a frame of the server may have, as far as the protocol knows it.
+enum KnownHeader: UInt8, BitwiseCopyable {
+  case destination, messageID, subscription, ack, contentType, receiptID, message, version, heartBeat, session
+  case server, contentLength
 }
 
-extension ServerFrame {
+/// A set of them. No OptionSet: that can be made of an array, which would have to be allocated.
+struct KnownHeaders: BitwiseCopyable, Equatable {
+  private var bits: UInt16 = 0
+
+  @inline(__always)
+  func contains(_ header: KnownHeader) -> Bool { bits & Self.bit(header) != 0 }
+  @inline(__always)
+  func contains(_ other: Self) -> Bool { bits & other.bits == other.bits }
+  @inline(__always)
+  mutating func insert(_ header: KnownHeader) { bits |= Self.bit(header) }
+
+  private static func bit(_ header: KnownHeader) -> UInt16 { 1 &<< UInt16(header.rawValue) }
+
   /// What a frame of this command has to have. Of 1.0, only what every server sends.
-  func checkHeaders(_ version: STOMPVersion) throws(MalformedFrame) {
-    var needed = KnownHeaders.receiptID
+  @inline(__always)
+  static func needed(by command: ServerCommand, _ version: STOMPVersion) -> Self {
+    var needed = Self()
     switch command {
-    case .connected, .error: return
-    case .receipt: break
+    case .connected, .error: break
+    case .receipt: needed.insert(.receiptID)
     case .message:
-      needed = .destination
+      needed.insert(.destination)
       needed.insert(.messageID)
       if version != .v10 { needed.insert(.subscription) }
     }
-    guard known.contains(needed) else { throw .missingHeader }
+    return needed
   }
 }

@@ -7,7 +7,9 @@ import Storage
 
 typealias ClientEvent = DriverEvent<STOMPEvent, STOMPEngine.CloseDetails>
 
-/// Clears an event.
+/// Clears an event. It is inlined, so that functions that are compiled for speed write whole vectors: for size, the compiler
+/// takes a loop over 184 bytes.
+@inline(__always)
 func clear(_ event: UnsafeMutablePointer<sst_event>) {
   unsafe event.pointee = sst_event()
   unsafe event.pointee.subscription = -1
@@ -43,7 +45,9 @@ private func describe(_ event: STOMPEvent, of client: borrowing Client, in resul
     unsafe addAttempt(client, to: &result)
     unsafe result.heart_beat_send_ms = client.engine.session.agreedHeartBeat.sends
     unsafe result.heart_beat_receive_ms = client.engine.session.agreedHeartBeat.wants
-    unsafe addFrame(client, to: &result)
+    if let received = unsafe client.engine.receivedBytes.withUnsafeBytes({ $0.baseAddress }) {
+      unsafe addFrame(client, at: received, to: &result)
+    }
   case .completed(let completion):
     unsafe result.type = Int32(SST_EVENT_COMPLETED)
     unsafe result.status = Status(completion.outcome).rawValue
@@ -59,7 +63,7 @@ private func describe(_ event: STOMPEvent, of client: borrowing Client, in resul
       UInt32(ended.kind.isUnsubscribe ? SST_COMPLETED_UNSUBSCRIBE : SST_COMPLETED_SUBSCRIBE)
     unsafe result.subscription = Int32(truncatingIfNeeded: ended.slot)
     unsafe result.cookie = ended.cookie
-  case .message(let message): unsafe describe(message, of: client, in: &result)
+  case .message: unsafe describeMessage(of: client, in: &result)
   case .transactionsLost(let count):
     unsafe result.type = Int32(SST_EVENT_TRANSACTIONS_LOST)
     unsafe result.cookie = Counter(UInt32(truncatingIfNeeded: count)).uint64
@@ -67,29 +71,43 @@ private func describe(_ event: STOMPEvent, of client: borrowing Client, in resul
   }
 }
 
-private func describe(
-  _ message: STOMPMessage, of client: borrowing Client, in result: inout sst_event
-) {
+/// Writes the message that was taken last.
+@inline(__always)
+func describeMessage(of client: borrowing Client, in result: inout sst_event) {
+  let message = client.engine.session.eventMessage
   unsafe result.type = Int32(SST_EVENT_MESSAGE)
+  unsafe result.version = UInt32(client.engine.session.version.rawValue)
   if message.isOversize { unsafe result.status = Status.receiveTooLarge.rawValue }
   unsafe result.token = message.token
   unsafe result.subscription = Int32(truncatingIfNeeded: message.subscription)
   unsafe result.part =
     (message.bodyOffset == 0 ? UInt32(SST_PART_FIRST) : 0) | (message.isLast ? UInt32(SST_PART_LAST) : 0)
-  unsafe result.body = range(message.body, of: client)
   unsafe result.body_offset = UInt32(truncatingIfNeeded: message.bodyOffset)
   unsafe result.body_total = UInt32(truncatingIfNeeded: message.bodySize)
-  unsafe addFrame(client, to: &result)
+  guard let received = unsafe client.engine.receivedBytes.withUnsafeBytes({ $0.baseAddress }) else { return }
+  if !message.body.isEmpty { unsafe result.body = bytes(message.body, at: received) }
+  unsafe addFrame(client, at: received, to: &result)
 }
 
 /// The headers of the frame at the front.
-private func addFrame(_ client: borrowing Client, to result: inout sst_event) {
+///
+/// The caller guarantees that the bytes that were received begin at `received`.
+@inline(__always)
+private func addFrame(
+  _ client: borrowing Client, at received: UnsafeRawPointer, to result: inout sst_event
+) {
   let frame = client.engine.session.eventFrame
-  let offset = client.engine.session.eventOffset
-  unsafe result.destination = range(frame.destination.shifted(by: offset), of: client)
-  unsafe result.content_type = range(frame.contentType.shifted(by: offset), of: client)
-  unsafe result.message_id = range(frame.messageID.shifted(by: offset), of: client)
-  unsafe result.headers = range(frame.headers.shifted(by: offset), of: client)
+  let start = unsafe received + client.engine.session.eventOffset
+  if !frame.destination.isEmpty { unsafe result.destination = bytes(frame.destination, at: start) }
+  if !frame.contentType.isEmpty { unsafe result.content_type = bytes(frame.contentType, at: start) }
+  if !frame.messageID.isEmpty { unsafe result.message_id = bytes(frame.messageID, at: start) }
+  if !frame.headers.isEmpty { unsafe result.headers = bytes(frame.headers, at: start) }
+}
+
+/// The caller guarantees that the range belongs to what begins at `start`.
+@inline(__always)
+@unsafe private func bytes(_ extent: ByteRange, at start: UnsafeRawPointer) -> sst_bytes {
+  unsafe sst_bytes(data: start + extent.offset, size: extent.count)
 }
 
 private func describe(

@@ -39,6 +39,34 @@ public func sst_header_put(
 @_optimize(speed)
 @c @implementation
 public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>?) -> Int32 {
+  guard let handle = unsafe client, let frame = unsafe frame, unsafe isPlain(frame),
+    let destination = unsafe frame.pointee.destination.data, let body = unsafe frame.pointee.body.data,
+    unsafe UInt(bitPattern: frame.pointee.destination.size | frame.pointee.body.size)
+      < UInt(bitPattern: STOMPSession.tooManyBytes)
+  else { return unsafe sendAny(client, frame) }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
+    unsafe slot.pointee.client.sendPlain(
+      to: Span(
+        _unsafeStart: destination.assumingMemoryBound(to: UInt8.self), count: frame.pointee.destination.size),
+      Span(_unsafeStart: body.assumingMemoryBound(to: UInt8.self), count: frame.pointee.body.size),
+      isQuiet: frame.pointee.flags != 0, cookie: frame.pointee.cookie)
+  else { return unsafe sendAny(handle, frame) }
+  return Status.ok.rawValue
+}
+
+/// Whether a frame consists of a destination and a body alone, and no flag but SST_SEND_QUIET. That it does not says nothing:
+/// `sendAny` knows what is wrong.
+@inline(__always)
+private func isPlain(_ frame: UnsafePointer<sst_frame>) -> Bool {
+  unsafe frame.pointee.size == UInt32(MemoryLayout<sst_frame>.size)
+    && frame.pointee.flags & ~UInt32(SST_SEND_QUIET) == 0
+    && frame.pointee.content_type.size | frame.pointee.headers.size == 0
+    && frame.pointee.transaction | frame.pointee.overflow == 0
+}
+
+@inline(never)
+private func sendAny(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>?) -> Int32 {
   status { () throws(Status) in
     guard let frame = unsafe frame else { throw .null }
     let slot = try unsafe slot(client)

@@ -13,20 +13,45 @@ import Storage
 
 // MARK: 8  Events
 
+@_optimize(speed)
 @c @implementation
 public func sst_next_event(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<sst_event>?) -> Int32 {
+  guard let handle = unsafe client, let event = unsafe event else { return unsafe nextEvent(client, event) }
+  let slot = unsafe UnsafeMutablePointer<ClientHandle>(handle)
+  guard unsafe slot.pointee.magic == ClientHandle.liveMagic,
+    unsafe event.pointee.size == UInt32(MemoryLayout<sst_event>.size)
+  else { return unsafe nextEvent(handle, event) }
+  unsafe clear(event)
+  guard unsafe slot.pointee.client.takeMessage() else { return unsafe takeAny(slot, event) }
+  unsafe describeMessage(of: slot.pointee.client, in: &event.pointee)
+  unsafe event.pointee.size = UInt32(MemoryLayout<sst_event>.size)
+  return 1
+}
+
+@inline(never)
+private func nextEvent(_ client: OpaquePointer?, _ event: UnsafeMutablePointer<sst_event>?) -> Int32 {
   status { () throws(Status) in
     guard let event = unsafe event else { throw .null }
     let slot = try unsafe slot(client)
     let (size, known) = unsafe (event.pointee.size, MemoryLayout<sst_event>.size)
     guard StructSize.isRoom(size, known: known) else { throw .structSize }
-    let next = unsafe slot.pointee.client.nextEvent()
     unsafe clear(event)
-    if let next { unsafe describe(next, of: slot.pointee.client, in: event) }
+    let found = unsafe takeAny(slot, event)
     unsafe event.pointee.size = size
     unsafe StructSize.clearTail(event, size, known: known)
-    return next == nil ? 0 : 1
+    return found
   }
+}
+
+/// The event is cleared.
+@inline(never)
+private func takeAny(
+  _ slot: UnsafeMutablePointer<ClientHandle>, _ event: UnsafeMutablePointer<sst_event>
+) -> Int32 {
+  let next = unsafe slot.pointee.client.nextEvent()
+  if let next { unsafe describe(next, of: slot.pointee.client, in: event) }
+  unsafe event.pointee.size = UInt32(MemoryLayout<sst_event>.size)
+  return next == nil ? 0 : 1
 }
 
 @c @implementation

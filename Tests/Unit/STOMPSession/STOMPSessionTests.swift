@@ -158,6 +158,42 @@ private typealias Harness = STOMPHarness
   }
 
   /// Whatever the sizes, all bytes arrive in order, and none is written over.
+  /// `sendPlain` writes what `send` writes, with a destination and a body of each size.
+  @Test func plainFrames() throws {
+    let (one, other) = (Harness { $0.outboxBytes = 4096 }, Harness { $0.outboxBytes = 4096 })
+    for harness in [one, other] { harness.connect() }
+    for size in Array(1...36) + [254, 255, 256] {
+      for bodySize in [0, 1, 9, 10, 11, 99, 100, 999, 1000, 1001] {
+        let destination = [UInt8](repeating: 0x71, count: size)
+        let body = [UInt8](repeating: 0, count: bodySize)
+        let isSent = one.session.sendPlain(to: destination.span, body.span, isQuiet: true, cookie: 3)
+        #expect(isSent)
+        var frame = OutgoingFrame(
+          destination: destination.span, contentType: Span(), headers: Span(), body: body.span)
+        (frame.cookie, frame.isQuiet) = (3, true)
+        try other.session.send(frame)
+        #expect(one.sent() == other.sent())
+      }
+    }
+    #expect(one.session.outboxCounts.delivered.low == other.session.outboxCounts.delivered.low)
+  }
+
+  /// What is more than plain, or refused, changes nothing.
+  @Test func whatIsNotPlain() {
+    let harness = Harness()
+    harness.connect()
+    func send(_ destination: [UInt8], _ count: Int) -> Bool {
+      harness.session.sendPlain(
+        to: destination.span, [UInt8](repeating: 1, count: count).span, isQuiet: false, cookie: 0)
+    }
+    #expect(!send([], 1) && !send(Array("/queue/a:b".utf8), 1) && !send(Array("/queue/ä".utf8), 1))
+    #expect(!send(Array("q".utf8), 2048) && harness.sent() == "")
+    for _ in 0..<16 { #expect(send(Array("q".utf8), 1)) }
+    #expect(!send(Array("q".utf8), 1) && harness.session.outboxCounts.frames == 16)
+    harness.session.beginDisconnect()
+    #expect(!send(Array("q".utf8), 1))
+  }
+
   @Test func theRingGoesRound() {
     var random = SeededRandom(seed: 3)
     let harness = Harness { ($0.outboxBytes, $0.outboxFrames) = (700, 8) }

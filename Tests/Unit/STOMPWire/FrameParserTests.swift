@@ -219,6 +219,79 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     #expect(ParsedFrame(text, .v11).error == .missingHeader)
   }
 
+  /// Headers that are known, and some that are not, for all that they begin or end alike.
+  @Test func names() {
+    let known = [
+      "destination", "message-id", "subscription", "ack", "content-type", "receipt-id", "message", "version",
+      "heart-beat", "session", "server",
+    ]
+    for (index, name) in known.enumerated() {
+      var values = [String](repeating: "", count: known.count)
+      values[index] = "7"
+      #expect(ParsedFrame(bytes("ERROR\n\(name):7\n\n\0")).known == values, "\(name)")
+      for place in 0..<name.utf8.count {
+        var other = bytes(name)
+        other[place] ^= 1
+        let frame = ParsedFrame(bytes("ERROR\n") + other + bytes(":7\n\n\0"))
+        #expect(frame.error == nil && frame.values == [], "\(name)")
+      }
+      for other in [name + "s", "x" + name, String(name.dropLast()), name.uppercased()] {
+        #expect(ParsedFrame(bytes("ERROR\n\(other):7\n\n\0")).values == [], "\(other)")
+      }
+    }
+  }
+
+  /// Colons and ends of lines at each place of two words, with a body behind them that looks like anything.
+  @Test func delimitersAtEachPlace() {
+    for front in 0...17 {
+      for size in 0...17 {
+        let (before, value) = (String(repeating: "a", count: front), String(repeating: "b", count: size))
+        for (name, end) in [("message", ""), ("x-own", ""), ("message", "\r"), ("x-own", "\r")] {
+          let head = "ERROR\nn\(before):\(before)\n\(name):\(value)\(end)\n\n"
+          let frame = ParsedFrame(bytes(head) + [0, 92, 0xFF, 10, 58, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+          #expect(frame.headers == [["n" + before, before], [name, value]] && !frame.hasEscapes)
+          #expect(frame.values == (name == "message" && size > 0 ? [value] : []))
+          #expect(frame.bodyOffset == head.utf8.count && frame.error == nil)
+        }
+      }
+    }
+  }
+
+  /// What has to be checked is found at each place of a name and of a value.
+  @Test func strangeBytesAtEachPlace() {
+    let plain = bytes(
+      "MESSAGE\nmessage-id:0123456789abcdef\nx-0123456789:0123456789\nsubscription:0\ndestination:q\n\n\0")
+    for place in 8..<plain.count - 3 where ![10, 58].contains(plain[place]) {
+      for (byte, error) in [(UInt8(0), MalformedFrame.null), (0xFF, .utf8), (92, .escape)] {
+        // That is an escape.
+        if byte == 92, bytes("ncr").contains(plain[place + 1]) { continue }
+        var text = plain
+        text[place] = byte
+        #expect(ParsedFrame(text).error == error, "\(place) \(byte)")
+      }
+    }
+  }
+
+  /// An escape at each place, in front of texts of all sizes and behind them.
+  @Test func escapesAtEachPlace() {
+    for size in 0...17 {
+      for place in 0...size {
+        let (left, right) = (
+          String(repeating: "l", count: place), String(repeating: "r", count: size - place)
+        )
+        let text =
+          "ERROR\nmessage:\(right)\n\(left)\\c\(right):\(left)\\n\(right)\ncontent-type:\(left)\nx:\n\n\0"
+        let frame = ParsedFrame(bytes(text))
+        #expect(frame.hasEscapes && frame.error == nil)
+        #expect(
+          frame.undone?.headers == [
+            ["message", right], ["\(left):\(right)", "\(left)\n\(right)"], ["content-type", left], ["x", ""],
+          ])
+        #expect(frame.undone?.known == ["", "", left, right])
+      }
+    }
+  }
+
   static let whole = [
     message, "CONNECTED\r\nversion:1.2\r\n\r\n\0", "ERROR\nmessage:\\c\\n\n\nbody\0", "ERROR\nbad\n\n\0",
     "SEND\n\n\0",

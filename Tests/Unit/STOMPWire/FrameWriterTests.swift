@@ -1,3 +1,4 @@
+import Foundation
 import Storage
 import TestSupport
 import Testing
@@ -74,6 +75,49 @@ private func frame(
       let parsed = ParsedFrame(bytes, version)
       #expect(parsed.error == nil && !parsed.isIncomplete)
       #expect(parsed.undone?.headers.dropLast() == headers.map { [$0.0, $0.1] })
+    }
+  }
+
+  /// What no version has to escape, by words and by vectors, is what it is byte by byte.
+  @Test func plainTexts() {
+    for count in 0...36 {
+      for place in 0..<max(1, count) {
+        for byte in UInt8.min...UInt8.max {
+          var text = [UInt8](repeating: 0x41, count: count)
+          if count > 0 { text[place] = byte }
+          let isPlain = text.allSatisfy { 0x20..<0x80 ~= $0 && $0 != 0x3A && $0 != 0x5C }
+          #expect(HeaderText.isPlain(text.span) == isPlain, "\(count) \(place) \(byte)")
+        }
+      }
+    }
+  }
+
+  /// A list is written as its pairs are, whichever of them have escapes.
+  @Test(arguments: [STOMPVersion.v10, .v11, .v12])
+  func lists(_ version: STOMPVersion) {
+    let texts = ["a", "b:c", "a name that is longer than sixteen", "\\", "", "x\ny", "ä"]
+    for name in texts where name != "" {
+      for value in texts {
+        let pairs = [("n", "v"), (name, value), (value + "z", name)]
+        var list: [UInt8] = []
+        for (name, value) in pairs {
+          list +=
+            [UInt8(name.utf8.count), 0, UInt8(value.utf8.count), 0] + Array(name.utf8) + Array(value.utf8)
+        }
+        var size = FrameSize(version)
+        size.begin(.send)
+        size.headers(list.span)
+        size.end()
+        var room = [UInt8](repeating: 0xEE, count: size.count)
+        var writer = FrameWriter(room.mutableSpan, version)
+        writer.begin(.send)
+        writer.headers(list.span)
+        writer.end()
+        #expect(writer.count == size.count)
+        let expected = frame(.send, pairs, "", version).replacingOccurrences(
+          of: "content-length:0\n", with: "")
+        #expect(String(decoding: room, as: UTF8.self) == expected)
+      }
     }
   }
 

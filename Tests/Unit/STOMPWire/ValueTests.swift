@@ -62,4 +62,14 @@ import Testing
   func numbers(_ text: String, _ expected: Int?) {
     #expect(DecimalNumber.parse(Array(text.utf8).span, most: 100) == expected)
   }
+
+  /// Nine digits and fewer are read another way than more.
+  @Test(arguments: [
+    ("99999999", 99_999_999), ("999999999", 999_999_999), ("1000000000", 1_000_000_000),
+    ("2147483647", 2_147_483_647), ("2147483648", nil), ("000000000", 0), ("00000000000000000007", 7),
+    ("99999999a", nil), ("999999999a", nil), ("a99999999", nil), ("4294967296", nil),
+  ])
+  func numbersOfManyDigits(_ text: String, _ expected: Int?) {
+    #expect(DecimalNumber.parse(Array(text.utf8).span, most: 0x7FFF_FFFF) == expected)
+  }
 }
