@@ -171,16 +171,25 @@ def echo(connection: Connection) -> None:
 
 
 class Scripted:
-    """A server in a thread: the first connection gets the first script, and so on."""
+    """A server in a thread: the first connection gets the first script, and so on. With listens=False it refuses
+    connections until listen()."""
 
-    def __init__(self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None):
+    def __init__(
+        self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None, listens: bool = True
+    ):
         self.scripts, self.tls = scripts, tls
         self.heard: list[Frame] = []
         self.failed: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.url = f"stomp{'s' if tls else ''}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.run, daemon=True)
+        if listens:
+            self.listen()
+
+    def listen(self) -> None:
+        self.listener.listen()
         self.thread.start()
 
     def run(self) -> None:
