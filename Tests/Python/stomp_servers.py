@@ -100,6 +100,12 @@ class Connection:
         assert frame.command == command, frame
         return frame
 
+    def greeted(self) -> Frame:
+        """The first frame; some clients call it STOMP."""
+        frame = self.read()
+        assert frame.command in ("CONNECT", "STOMP"), frame
+        return frame
+
     def write(self, command: str, body: bytes = b"", **headers: object) -> None:
         """Sends a frame; in the names of headers "_" is "-"."""
         lines = "".join(f"{name.replace('_', '-')}:{value}\n" for name, value in headers.items())
@@ -111,7 +117,7 @@ class Connection:
 
     def accept(self, version: str = "1.2", **headers: object) -> Frame:
         """Takes CONNECT, and accepts."""
-        frame = self.expect("CONNECT")
+        frame = self.greeted()
         self.write("CONNECTED", version=version, **headers)
         return frame
 

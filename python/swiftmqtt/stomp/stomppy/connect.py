@@ -35,6 +35,16 @@ class Held:
     names: tuple[str, ...]  # what the server calls it
 
 
+@dataclass
+class Attempt:
+    """What became of a connect(). It is its thread's, and outlives the connection: a listener may connect again."""
+
+    core: _core.Core
+    reached: bool = False  # the server; CONNECT was sent
+    came: bool = False  # CONNECTED
+    failed: BaseException | None = None
+
+
 class Connection(listener.Publisher):
     """stomp.Connection: STOMP 1.1, or the version of its subclass.
 
@@ -87,7 +97,8 @@ class Connection(listener.Publisher):
         self._hosts = [(host, int(port)) for host, port in host_and_ports or [("localhost", 61613)]]
         self._options: dict[str, Any] = dict(
             reconnect=False,
-            virtual_host=vhost or self._hosts[0][0],
+            # CONNECT of 1.0 has no host in stomp.py, and RabbitMQ takes "/" then, as it does here.
+            virtual_host=vhost or ("/" if self._version == Version.STOMP_1_0 else self._hosts[0][0]),
             heart_beat_send_ms=heartbeats[0] or OFF,
             heart_beat_receive_ms=heartbeats[1] or OFF,
             connect_timeout_ms=round(timeout * 1000) if timeout else 0,
@@ -113,8 +124,6 @@ class Connection(listener.Publisher):
         self._core: _core.Core | None = None
         self._bell = Bell()
         self._thread: threading.Thread | None = None
-        self._failed: BaseException | None = None
-        self._reached = False  # the server; CONNECT was sent
         self._numbers: dict[str, int] = {}  # of subscriptions, by their ids
         self._ids: dict[int, str | None] = {}
         self._cumulative: set[int] = set()  # subscriptions in which an ack is for all messages before it, too
@@ -201,16 +210,16 @@ class Connection(listener.Publisher):
             self._forget()
             servers = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self._hosts)
             url = f"{self._schemes[bool(self._tls)]}://{servers}{self._path}"
-            core = _core.Core(url, tls=self._tls, login=username, passcode=passcode, headers=more, **self._options)
-            self._core, self._failed, self._leaving, self._reached = core, None, None, False
+            options = {**self._options, "login": username, "passcode": passcode}
+            options["virtual_host"] = more.pop("host", options["virtual_host"])
+            core = _core.Core(url, tls=self._tls, headers=more, **options)
+            self._core, self._leaving, attempt = core, None, Attempt(core)
             core._begin_connect()
-            self._thread = threading.Thread(target=self._run, args=(core,), daemon=True, name="stomp-receiver")
+            self._thread = threading.Thread(target=self._run, args=(attempt,), daemon=True, name="stomp-receiver")
             self._thread.start()
-            self._changed.wait_for(
-                lambda: core.connected is not None or self._failed is not None or self._reached and not wait
-            )
-            if core.connected is None and (wait or not self._reached):
-                raise exception.ConnectFailedException(str(self._failed)) from self._failed
+            self._changed.wait_for(lambda: attempt.came or attempt.failed or attempt.reached and not wait)
+            if not attempt.came and (wait or not attempt.reached):
+                raise exception.ConnectFailedException(str(attempt.failed)) from attempt.failed
 
     def disconnect(self, receipt: str | None = None, headers: Headers = None, **keyword_headers: Any) -> None:
         """Disconnects, once everything is sent; then on_receipt and on_disconnected are told. Without a connection it does
@@ -418,8 +427,8 @@ class Connection(listener.Publisher):
 
     # ---- The thread
 
-    def _run(self, core: _core.Core) -> None:
-        attempts, came, reached = 1, False, False
+    def _run(self, attempt: Attempt) -> None:
+        core, attempts = attempt.core, 1
         poll = select.poll()
         poll.register(core.fileno(), select.POLLIN)
         poll.register(self._bell.fileno(), select.POLLIN)
@@ -435,37 +444,34 @@ class Connection(listener.Publisher):
                 taken = list(core._events)
                 core._events.clear()
                 has_ended = core.state == State.DISCONNECTED
-                begins = not reached and core.stats["bytes_sent"] > 0
-                reached = reached or begins
+                begins = not attempt.reached and core.stats["bytes_sent"] > 0
             if begins:
                 # Before anybody knows of it: on_connecting comes first.
                 server = next((event.server for event in taken if isinstance(event, events.Connected)), "")
                 self._tell("on_connecting", _host_of(server) if server else self._hosts[0])
             with self._lock:
-                self._reached = reached
+                attempt.reached = attempt.reached or begins
+                attempt.came = attempt.came or any(isinstance(event, events.Connected) for event in taken)
                 self._changed.notify_all()
             for event in taken:
-                came = came or isinstance(event, events.Connected)
                 self._dispatch(event)
             if not has_ended:
                 continue
             with self._lock:
                 # A server that was reached and did not accept is not asked again, as in stomp.py.
-                if not reached and self._leaving is None and not 0 <= self._attempts <= attempts:
+                if not attempt.reached and self._leaving is None and not 0 <= self._attempts <= attempts:
                     self._changed.wait_for(lambda: self._leaving is not None, self._pause_s(attempts))
                     attempts += 1
                     if self._leaving is None:
                         core._begin_connect()
                         continue
-                failed = core._ended or errors.error(constants.Status.CLOSED)
+                attempt.failed = core._ended or errors.error(constants.Status.CLOSED)
                 core.close()
-                if self._core is core:
-                    self._failed = failed
                 self._changed.notify_all()
             # A listener may connect again from here.
-            if reached:
+            if attempt.reached:
                 self._tell("on_receiver_loop_completed", None)
-            if came:
+            if attempt.came:
                 self._tell("on_disconnected")
             return
 
