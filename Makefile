@@ -179,10 +179,11 @@ abi-check: ## TARGET= WRITE=1: compare the exports and the header with the commi
 	@Tests/ABI/check swiftmqtt $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 	@Tests/ABI/check swiftstomp $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options.md
+manual: all ## write what is made of sources anew: the manual pages of smq and of the headers, and docs/python-options….md
 	@docs/manual/generate $(NATIVE)/tools/smq
 	@docs/manual/generate-3
 	@docs/python-options-page >build/python-options.md && mv build/python-options.md docs/python-options.md
+	@docs/python-options-page stomp >build/python-options.md && mv build/python-options.md docs/python-options-stomp.md
 
 lint: ## check the format, the syntax and the prose of every file
 	@.ci/need lint
