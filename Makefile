@@ -74,6 +74,10 @@ bench: ## QUICK=1: compare with other clients and the bare socket (benchmarks/RE
 	@$(MAKE) --no-print-directory all
 	@benchmarks/bench.py $(if $(QUICK),--quick,&& benchmarks/figures.py --write)
 
+bench-stomp: all ## QUICK=1: not part of test: clients of STOMP beside a bare socket and stomp.py (two minutes)
+	@.ci/need bench
+	@benchmarks/stomp_bench.py $(if $(QUICK),--quick,--write)
+
 bench-journal: all ## DIR=build: not part of test: messages on the disk, beside a bare file, SQLite and LMDB (a minute)
 	@.ci/need bench
 	@benchmarks/journal.py $(if $(DIR),--dir $(DIR))

@@ -104,9 +104,10 @@ static void log_it(void *user, int32_t level, int32_t what, int32_t number, int3
     (void)user, (void)level, (void)what, (void)number, (void)other;
 }
 
-static const char *const event_uses[] = { "no event", "CONNECTED",         "DISCONNECTED", "COMPLETED", "ROOM",
-                                          "MESSAGE",  "TRANSACTIONS_LOST", "",             "",          "",
-                                          "",         "CREDENTIALS",       "ADDRESSES",    "OPEN" };
+static const char *const event_uses[] = {
+    "no event", "CONNECTED", "DISCONNECTED", "COMPLETED", "ROOM", "MESSAGE", "TRANSACTIONS_LOST", "", "",
+    "",         "",          "CREDENTIALS",  "ADDRESSES", "OPEN"
+};
 
 /* Names the call by what came of it: known only afterwards, so it is noted with the last event's name and mended here. */
 static int take_event(void) {
@@ -257,7 +258,8 @@ static void try_frames(void) {
         converse();
         EXPECT(SST_OK, sst_ack, (client, token, 0));
     }
-    EXPECT(SST_OK, sst_send, (client, &(sst_frame){ sizeof(sst_frame), 0, text("/queue/a"), text("x"), { 0 }, { 0 }, 1, 0, 0 }));
+    EXPECT(SST_OK, sst_send,
+           (client, &(sst_frame){ sizeof(sst_frame), 0, text("/queue/a"), text("x"), { 0 }, { 0 }, 1, 0, 0 }));
     converse();
     EXPECT(SST_OK, sst_nack, (client, token, 0));
     use = "a large body, in parts";
@@ -365,8 +367,9 @@ static void try_engine(void) {
     EXPECT(SST_OK, sst_withhold_credentials, (client, event.attempt, 1));
     take_events();
     EXPECT(SST_OK, sst_client_close, (client));
-    const unsigned all = 1u << SST_EVENT_CONNECTED | 1u << SST_EVENT_DISCONNECTED | 1u << SST_EVENT_COMPLETED | 1u << SST_EVENT_ROOM |
-                         1u << SST_EVENT_MESSAGE | 1u << SST_EVENT_TRANSACTIONS_LOST | 1u << SST_EVENT_CREDENTIALS | 1u << SST_EVENT_OPEN;
+    const unsigned all = 1u << SST_EVENT_CONNECTED | 1u << SST_EVENT_DISCONNECTED | 1u << SST_EVENT_COMPLETED |
+                         1u << SST_EVENT_ROOM | 1u << SST_EVENT_MESSAGE | 1u << SST_EVENT_TRANSACTIONS_LOST |
+                         1u << SST_EVENT_CREDENTIALS | 1u << SST_EVENT_OPEN;
     expect("events", seen & all, all);
 }
 

@@ -181,13 +181,14 @@ class Scripted:
     connections until listen()."""
 
     def __init__(
-        self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None, listens: bool = True
-    ):
+        self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None, listens: bool = True,
+        host: str = "127.0.0.1",
+    ):  # fmt: skip
         self.scripts, self.tls = scripts, tls
         self.heard: list[Frame] = []
         self.failed: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
-        self.listener = socket.socket()
-        self.listener.bind(("127.0.0.1", 0))
+        self.listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self.listener.bind((host, 0))
         self.port = self.listener.getsockname()[1]
         self.url = f"stomp{'s' if tls else ''}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.run, daemon=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 import select
 import threading
+import time
 import traceback
 import uuid
 from collections.abc import Iterable
@@ -132,6 +134,7 @@ class Connection(listener.Publisher):
         self._receipts: dict[int, str] = {}  # by the cookie
         self._next_cookie = 1
         self._leaving: str | None = None  # the receipt of disconnect()
+        self._wakes_at = 0.0  # when the thread runs again by itself, in seconds of time.monotonic()
 
     def __enter__(self) -> Connection:
         return self
@@ -362,8 +365,14 @@ class Connection(listener.Publisher):
                 self._bell.ring()
                 self._changed.wait(0.05)
                 self._connected()
-        LIBRARY.sst_flush(core._open())
-        self._bell.ring()
+        self._flush(core)
+
+    def _flush(self, core: _core.Core) -> None:
+        """Sends what waits. The thread is woken up only if there is something for it, or if it would sleep for too long."""
+        has_event = LIBRARY.sst_flush(core._open()) == 1
+        timeout_ms = core._next_timeout_ms()
+        if has_event or 0 <= timeout_ms and time.monotonic() + timeout_ms / 1000 < self._wakes_at:
+            self._bell.ring()
 
     def _unsubscribe(self, id: Any, more: dict[str, Any]) -> None:
         self._connected()
@@ -395,8 +404,7 @@ class Connection(listener.Publisher):
             if receipt:
                 core._end_transaction(True, inside, self._cookie_of(receipt))
             self._release(held)
-            LIBRARY.sst_flush(core._open())
-            self._bell.ring()
+            self._flush(core)
 
     def _release(self, held: Held) -> None:
         """It waits no longer, nor do those before it of a subscription whose acks are cumulative."""
@@ -435,6 +443,7 @@ class Connection(listener.Publisher):
         while True:
             with self._lock:
                 timeout_ms = core._next_timeout_ms()
+                self._wakes_at = time.monotonic() + timeout_ms / 1000 if timeout_ms >= 0 else math.inf
             poll.poll(timeout_ms if timeout_ms >= 0 else None)
             if self._bell.is_rung:
                 self._bell.quiet()
