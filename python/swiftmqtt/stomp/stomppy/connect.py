@@ -18,7 +18,7 @@ from ...tls import TLS
 from ...tls_context import AnyTLS
 from .. import _core, constants, errors, events
 from .._library import LIBRARY, QUICK
-from ..constants import OFF, Ack, Completes, State, Version
+from ..constants import OFF, Completes, State, Version
 from . import exception, listener
 from .utils import Frame
 
@@ -164,8 +164,7 @@ class Connection(listener.Publisher):
             raise ValueError("cert_validator and ssl_version are not supported: give the argument tls a swiftmqtt.TLS")
         if {(host, int(port)) for host, port in for_hosts} != set(self._hosts):
             raise ValueError(f"for_hosts are all hosts of the connection, or none: {self._hosts}")
-        files = {"key_file": key_file, "certificate_file": cert_file, "ca_file": ca_certs, "password": password}
-        self._tls = TLS(**{name: value for name, value in files.items() if value is not None})  # type: ignore[misc]
+        self._tls = TLS(key_file=key_file, certificate_file=cert_file, ca_file=ca_certs, password=password)
 
     def get_ssl(self, host_and_port: Host | None = None) -> Any:
         """Returns the settings of TLS, or None."""
@@ -208,7 +207,7 @@ class Connection(listener.Publisher):
         more = _merged(headers, keyword_headers)
         self._tell("on_send", Frame("CONNECT", {**more, "login": username, "passcode": passcode}, ""))
         with self._lock:
-            if self._core is not None and not self._core.closed and self._core.state != State.DISCONNECTED:
+            if self._core is not None and _lives(self._core):
                 return
             self._forget()
             servers = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self._hosts)
@@ -229,14 +228,14 @@ class Connection(listener.Publisher):
         nothing."""
         with self._lock:
             core, thread = self._core, self._thread
-            if core is None or core.closed or core.state == State.DISCONNECTED:
+            if core is None or not _lives(core):
                 return
             self._leaving = receipt or str(uuid.uuid4())
             leaving = self._leaving
         self._tell("on_disconnecting")
         self._tell("on_send", Frame("DISCONNECT", {"receipt": leaving}, ""))
         with self._lock:
-            if not core.closed and core.state != State.DISCONNECTED:
+            if _lives(core):
                 core._begin_disconnect(_core.DRAIN_MS)
                 self._bell.ring()
         if thread is not None and thread is not threading.current_thread():
@@ -291,7 +290,7 @@ class Connection(listener.Publisher):
             number = core._subscribe(destination, ack, more, self._cookie_of(receipt))
             self._numbers[destination if id is None else str(id)] = number
             self._ids[number] = None if id is None else str(id)
-            if ack == Ack.CLIENT or ack == "client":
+            if ack == "client":
                 self._cumulative.add(number)
             self._bell.ring()
 
@@ -612,6 +611,11 @@ class WSConnection(Connection12):
 def _merged(headers: Headers, keyword_headers: dict[str, Any]) -> dict[str, Any]:
     """Headers whose value is None are left out."""
     return {name: value for name, value in {**(headers or {}), **keyword_headers}.items() if value is not None}
+
+
+def _lives(core: _core.Core) -> bool:
+    """There is a connection, or an attempt."""
+    return not core.closed and core.state != State.DISCONNECTED
 
 
 def _host_of(server: str) -> Host:
