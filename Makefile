@@ -79,6 +79,10 @@ bench: ## QUICK=1: compare with other clients and the bare socket (benchmarks/RE
 	@$(MAKE) --no-print-directory all
 	@benchmarks/bench.py $(if $(QUICK),--quick,&& benchmarks/figures.py --write)
 
+bench-stomp: all ## QUICK=1: not part of test: clients of STOMP beside a bare socket and stomp.py (two minutes)
+	@.ci/need bench
+	@benchmarks/stomp_bench.py $(if $(QUICK),--quick,--write)
+
 bench-journal: all ## DIR=build: not part of test: messages on the disk, beside a bare file, SQLite and LMDB (a minute)
 	@.ci/need bench
 	@benchmarks/journal.py $(if $(DIR),--dir $(DIR))
@@ -184,11 +188,12 @@ abi-check: ## TARGET= WRITE=1: compare the exports and the header with the commi
 	@Tests/ABI/check swiftmqtt $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 	@Tests/ABI/check swiftstomp $(if $(TARGET),--target $(TARGET)) $(if $(WRITE),--write)
 
-manual: all ## write what is made of sources anew: the manual pages of smq, of sst and of the headers, and docs/python-options.md
+manual: all ## write what is made of sources anew: the manual pages of smq, of sst and of the headers, and docs/python-options….md
 	@docs/manual/generate $(NATIVE)/tools/smq
 	@docs/manual/generate $(NATIVE)/tools/sst
 	@docs/manual/generate-3
 	@docs/python-options-page >build/python-options.md && mv build/python-options.md docs/python-options.md
+	@docs/python-options-page stomp >build/python-options.md && mv build/python-options.md docs/python-options-stomp.md
 
 lint: ## check the format, the syntax and the prose of every file
 	@.ci/need lint

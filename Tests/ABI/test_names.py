@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import HEADER
+from conftest import MQTT, STOMP
 
 # 5.0, section 2.4.
 REASON_CODES = {
@@ -65,55 +65,100 @@ RETURN_CODES = {
     0x80: "Failure",  # of SUBACK
 }
 
-STAGES = ["none", "resolve", "connect", "connack", "connected", "keep alive", "disconnect", "answer", "write",
-          "credentials", "proxy", "tls", "websocket"]
+STAGES = {
+    "smq": ["none", "resolve", "connect", "connack", "connected", "keep alive", "disconnect", "answer", "write", "credentials",
+            "proxy", "tls", "websocket"],
+    "sst": ["none", "resolve", "connect", "accept", "connected", "heart-beat", "disconnect", "receipt", "write", "credentials",
+            "proxy", "tls", "websocket"],
+}
+BEYOND = (2**31 - 1, -(2**31))
 
 
-@pytest.fixture(scope="module")
-def library(library):
-    loaded = ctypes.CDLL(str(library))
-    for name in ("smq_status_name", "smq_status_text", "smq_stage_name", "smq_reason_code_name"):
-        getattr(loaded, name).restype = ctypes.c_char_p
-    return loaded
+class Names:
+    """What a library calls its numbers, and what its header says of them."""
+
+    def __init__(self, build, ours):
+        self.header, self.prefix = ours.header.read_text(), ours.prefix
+        self.loaded = ctypes.CDLL(str(build / f"lib{ours.name}.so"))
+
+    def name(self, what, *numbers):
+        """The answer of smq_…_name(), or sst_…_name()."""
+        function = getattr(self.loaded, f"{self.prefix}_{what}")
+        function.restype = ctypes.c_char_p
+        return function(*numbers).decode()
+
+    def numbers(self, names):
+        """{number: name} of an enum of the header. names: SMQ_ and SST_ are left out."""
+        found = re.findall(rf"\b({self.prefix.upper()}_(?:{names})) = (-?\d+)", self.header)
+        return {int(value): name for name, value in found}
 
 
-def test_reason_codes(library):
+@pytest.fixture
+def names(build, ours):
+    return Names(build, ours)
+
+
+@pytest.fixture
+def mqtt(build):
+    return Names(build, MQTT)
+
+
+def test_reason_codes(mqtt):
     for code in range(-300, 600):
         expected = {-1: "none", **REASON_CODES}.get(code, "unknown Reason Code")
-        assert library.smq_reason_code_name(5, code).decode() == expected, code
+        assert mqtt.name("reason_code_name", 5, code) == expected, code
 
 
-def test_return_codes(library):
+def test_return_codes(mqtt):
     for code in range(-300, 600):
         expected = {-1: "none", **RETURN_CODES}.get(code, "unknown Reason Code")
-        assert library.smq_reason_code_name(4, code).decode() == expected, code
+        assert mqtt.name("reason_code_name", 4, code) == expected, code
 
 
-def test_statuses_are_named_as_in_the_header(library):
-    header = {int(value): name for name, value in re.findall(r"\b(SMQ_OK|SMQ_ERR_\w+) = (-?\d+)", HEADER.read_text())}
+def test_statuses_are_named_as_in_the_header(names):
+    header = names.numbers(r"OK|ERR_\w+")
     assert len(header) > 20
-    for status in [*range(-1000, 1000), 2**31 - 1, -(2**31)]:
-        assert library.smq_status_name(status).decode() == header.get(status, "unknown status"), status
+    for status in [*range(-1000, 1000), *BEYOND]:
+        assert names.name("status_name", status) == header.get(status, "unknown status"), status
 
 
-def test_statuses_have_a_sentence(library):
+def test_statuses_have_a_sentence(names):
     """Each status its own, which can follow a colon; and no other value has one."""
-    statuses = [int(value) for value in re.findall(r"\b(?:SMQ_OK|SMQ_ERR_\w+) = (-?\d+)", HEADER.read_text())]
-    sentences = {status: library.smq_status_text(status).decode() for status in statuses}
+    statuses = names.numbers(r"OK|ERR_\w+")
+    sentences = {status: names.name("status_text", status) for status in statuses}
     assert len(set(sentences.values())) == len(statuses) > 20
     for status, sentence in sentences.items():
         assert re.fullmatch(r"[a-z].* .*[^.]", sentence), (status, sentence)
-    for status in {*range(-1000, 1000), 2**31 - 1, -(2**31)} - {*statuses}:
-        assert library.smq_status_text(status) == b"the status is unknown", status
+    for status in {*range(-1000, 1000), *BEYOND} - {*statuses}:
+        assert names.name("status_text", status) == "the status is unknown", status
 
 
-def test_stages(library):
-    for stage in [*range(-100, 100), 2**31 - 1, -(2**31)]:
-        expected = STAGES[stage] if 0 <= stage < len(STAGES) else "unknown stage"
-        assert library.smq_stage_name(stage).decode() == expected, stage
+def test_stages(names):
+    expected = STAGES[names.prefix]
+    header = names.numbers(r"STAGE_\w+")
+    assert {*range(len(expected))} == {*header}
+    for stage in [*range(-100, 100), *BEYOND]:
+        assert names.name("stage_name", stage) == (expected[stage] if stage in header else "unknown stage"), stage
 
 
-def test_version(library):
-    numbers = re.findall(r"#define SMQ_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER.read_text())
+def test_rules_have_a_text(names):
+    """Each rule of the header its own; and no other value has one."""
+    rules = names.numbers(r"RULE_\w+")
+    texts = {rule: names.name("rule_name", rule) for rule in rules}
+    assert len(set(texts.values())) == len(rules) > 10 and all(texts.values())
+    for rule in {*range(-1000, 1000), *BEYOND} - {*rules}:
+        assert names.name("rule_name", rule) == "unknown rule", rule
+
+
+def test_causes_of_tls_are_the_same_in_both(build, mqtt):
+    if build.name.endswith("-small"):
+        pytest.skip("the small profile is one of MQTT")
+    stomp = Names(build, STOMP)
+    told = [(mqtt.name("tls_cause_name", cause), stomp.name("tls_cause_name", cause)) for cause in [*range(-100, 100), *BEYOND]]
+    assert all(one == other for one, other in told) and len(set(told)) > 10
+
+
+def test_the_version(names):
+    numbers = re.findall(rf"#define {names.prefix.upper()}_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", names.header)
     major, minor, patch = map(int, numbers)
-    assert library.smq_version() == major << 16 | minor << 8 | patch
+    assert getattr(names.loaded, f"{names.prefix}_version")() == major << 16 | minor << 8 | patch

@@ -100,6 +100,12 @@ class Connection:
         assert frame.command == command, frame
         return frame
 
+    def greeted(self) -> Frame:
+        """The first frame; some clients call it STOMP."""
+        frame = self.read()
+        assert frame.command in ("CONNECT", "STOMP"), frame
+        return frame
+
     def write(self, command: str, body: bytes = b"", **headers: object) -> None:
         """Sends a frame; in the names of headers "_" is "-"."""
         lines = "".join(f"{name.replace('_', '-')}:{value}\n" for name, value in headers.items())
@@ -111,7 +117,7 @@ class Connection:
 
     def accept(self, version: str = "1.2", **headers: object) -> Frame:
         """Takes CONNECT, and accepts."""
-        frame = self.expect("CONNECT")
+        frame = self.greeted()
         self.write("CONNECTED", version=version, **headers)
         return frame
 
@@ -171,16 +177,26 @@ def echo(connection: Connection) -> None:
 
 
 class Scripted:
-    """A server in a thread: the first connection gets the first script, and so on."""
+    """A server in a thread: the first connection gets the first script, and so on. With listens=False it refuses
+    connections until listen()."""
 
-    def __init__(self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None):
+    def __init__(
+        self, *scripts: Callable[[Connection], object], tls: ssl.SSLContext | None = None, listens: bool = True,
+        host: str = "127.0.0.1",
+    ):  # fmt: skip
         self.scripts, self.tls = scripts, tls
         self.heard: list[Frame] = []
         self.failed: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self.listener.bind((host, 0))
         self.port = self.listener.getsockname()[1]
         self.url = f"stomp{'s' if tls else ''}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.run, daemon=True)
+        if listens:
+            self.listen()
+
+    def listen(self) -> None:
+        self.listener.listen()
         self.thread.start()
 
     def run(self) -> None:

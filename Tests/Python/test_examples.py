@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 import subprocess
@@ -14,7 +15,8 @@ import pytest
 import swiftmqtt
 
 from .conftest import PACKAGE, TLS_LIBRARY
-from .stomp_servers import Scripted, echo
+from .stomp_servers import Connection, Scripted, echo
+from Support.waiting import wait_for
 
 EXAMPLES = PACKAGE / "examples"
 README = (PACKAGE / "README.md").read_text()
@@ -89,11 +91,108 @@ def test_paho(begin):
     assert ended(begin("paho_client.py")) == (0, "connected: Success\ngreenhouse/door open\n", "")
 
 
-@pytest.mark.parametrize("name", ["publish.py", "subscribe.py", "asyncio_client.py", "paho_client.py"])
+# ---- Those of STOMP
+
+
+@pytest.fixture
+def begin_stomp(environment):
+    """Starts an example of STOMP with a scripted server, or with a URL."""
+    begun = []
+
+    def start(name: str, url: str, *arguments: str) -> subprocess.Popen[str]:
+        begun.append(
+            subprocess.Popen(
+                [sys.executable, EXAMPLES / name, url, *arguments],
+                env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        )
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_stomp_send(begin_stomp):
+    def script(connection: Connection) -> None:
+        connection.accept()
+        connection.serve()
+
+    with Scripted(script) as server:
+        status, out, err = ended(begin_stomp("stomp_send.py", server.url, "/queue/a", "2"))
+    assert (status, err) == (0, "")
+    assert re.fullmatch(r"confirmed \{'number': 0, 'celsius': [\d.]+\}\nconfirmed \{'number': 1, .*\}\n", out)
+    sent = [frame for frame in server.heard if frame.command == "SEND"]
+    assert [json.loads(frame.body)["number"] for frame in sent] == [0, 1]
+    headers = {"destination": "/queue/a", "content-type": "application/json", "persistent": "true"}
+    assert all(headers.items() <= frame.headers.items() for frame in sent)
+
+
+def test_stomp_consume(begin_stomp):
+    def script(connection: Connection) -> None:
+        connection.accept()
+        subscribe = connection.expect("SUBSCRIBE")
+        assert subscribe.headers["prefetch-count"] == "10" and subscribe.headers["ack"] == "client-individual"
+        connection.receipt(subscribe)
+        for number, body in enumerate((b'{"a": 1}', b"no JSON")):
+            connection.write("MESSAGE", body, subscription=0, message_id=number, ack=f"a{number}", destination="/queue/a")
+        assert connection.expect("ACK").headers["id"] == "a0" and connection.expect("NACK").headers["id"] == "a1"
+        connection.serve()
+
+    with Scripted(script) as server:
+        consumer = begin_stomp("stomp_consume.py", server.url, "/queue/a")
+        lines = [consumer.stdout.readline() for _ in range(3)]
+        assert lines == ["subscribed\n", "/queue/a {'a': 1}\n", "refused b'no JSON'\n"]
+        wait_for(lambda: any(frame.command == "NACK" for frame in server.heard), "NACK")
+        consumer.send_signal(signal.SIGINT)
+        assert ended(consumer) == (130, "", "")
+
+
+def test_stomp_transaction(begin_stomp):
+    """The connection breaks before COMMIT is confirmed: the request comes again."""
+
+    def request(connection: Connection) -> None:
+        connection.accept()
+        connection.receipt(connection.expect("SUBSCRIBE"))
+        for number, more in ((0, {}), (1, {"reply_to": "/queue/replies", "correlation_id": "c7"})):
+            connection.write("MESSAGE", b"text", subscription=0, message_id=number, ack=f"a{number}", destination="/q", **more)
+        assert connection.expect("NACK").headers["id"] == "a0"
+
+    def breaks(connection: Connection) -> None:
+        request(connection)
+        while connection.read().command != "COMMIT":
+            pass
+        connection.reset()
+
+    def answers(connection: Connection) -> None:
+        request(connection)
+        name = connection.expect("BEGIN").headers["transaction"]
+        answer, ack, commit = (connection.expect(command) for command in ("SEND", "ACK", "COMMIT"))
+        assert answer.headers["destination"] == "/queue/replies" and answer.headers["correlation-id"] == "c7"
+        assert answer.body == b"TEXT" and ack.headers["id"] == "a1"
+        assert all(frame.headers["transaction"] == name for frame in (answer, ack, commit))
+        connection.receipt(commit)
+        connection.serve()
+
+    with Scripted(breaks, answers) as server:
+        status, out, err = ended(begin_stomp("stomp_transaction.py", server.url))
+    assert (status, err) == (0, "") and re.fullmatch(r"ready\nnot answered: .*\nanswered text\n", out), (status, out, err)
+
+
+def test_stomp_asyncio(begin_stomp):
+    with Scripted(echo) as server:
+        assert ended(begin_stomp("stomp_asyncio.py", server.url)) == (0, "number 0\nnumber 1\nnumber 2\n", "")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_without_a_server(name, environment, start_mosquitto):
     broker = start_mosquitto()
     broker.kill()
     away = (broker.host, str(broker.port)) if name.startswith("paho") else (broker.url,)
+    if name.startswith("stomp"):
+        away = (f"stomp://{broker.host}:{broker.port}",)
     wrong = (broker.host, "0") if name.startswith("paho") else ("ftp://here",)
     for arguments, said in ((away, "refused"), (wrong, "Invalid port|URL")):
         begin = time.monotonic()

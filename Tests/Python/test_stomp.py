@@ -289,6 +289,29 @@ def test_it_reconnects_and_subscribes_again():
     assert ended.stage == stomp.Stage.CONNECTED and isinstance(connected, stomp.Connected) and connected.attempt == 2
 
 
+def test_each_attempt_begins_anew():
+    """What the last connection was says nothing about an attempt: the second server is tried, too."""
+
+    def leaves(connection: Connection) -> None:
+        connection.accept()
+        connection.receipt(connection.expect("SUBSCRIBE"))
+        connection.reset()
+
+    def stays(connection: Connection) -> None:
+        connection.accept()
+        connection.expect("SUBSCRIBE")
+        connection.write("MESSAGE", b"here", subscription=0, message_id=1, destination="/q")
+        connection.serve()
+
+    with Scripted(leaves, stays) as server:
+        client = Client(f"stomp://127.0.0.1:{free_port()},127.0.0.1:{server.port}", reconnect_min_ms=10, reconnect_max_ms=10)
+        client.connect(PATIENCE)
+        client.subscribe("/q", timeout=PATIENCE)
+        assert client.receive(20).body == b"here"
+        assert client.stats["attempts"] == 4
+        client.close()
+
+
 def test_without_reconnecting_the_end_is_raised():
     def script(connection: Connection) -> None:
         connection.accept()

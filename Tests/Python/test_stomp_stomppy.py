@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -10,6 +12,7 @@ import pytest
 
 import swiftmqtt.stomp.stomppy as stomp
 
+from .conftest import TLS_LIBRARY
 from .stomp_servers import Connection, Scripted
 from Support.servers import free_port
 from Support.waiting import PATIENCE
@@ -107,8 +110,7 @@ def test_an_error_of_the_server():
     with pytest.raises(stomp.exception.NotConnectedException):
         while True:
             connection.send("/q", "x")
-    with pytest.raises(stomp.exception.NotConnectedException):
-        connection.disconnect()
+    connection.disconnect()  # nothing is left to do
 
 
 def test_a_heart_beat_that_does_not_come():
@@ -133,19 +135,92 @@ def test_nobody_is_there():
     assert not connection.is_connected()
 
 
-def test_it_tries_again_and_connects_again():
-    def refuses(connection: Connection) -> None:
-        connection.expect("CONNECT")
-        connection.reset()
+def test_it_tries_again_and_connects_again(monkeypatch):
+    """Nothing listens at first: the server begins to while the client waits for its second attempt."""
 
     def accepts(connection: Connection) -> None:
         connection.accept("1.1")
         connection.serve()
 
-    with Scripted(refuses, accepts, accepts) as server:
+    waited: list[int] = []
+    with Scripted(accepts, accepts, listens=False) as server:
+
+        def pause(self: stomp.Connection, attempts: int) -> float:
+            waited.append(attempts)
+            server.listen()
+            return 0.0
+
+        monkeypatch.setattr(stomp.Connection, "_pause_s", pause)
         connection = stomp.Connection([("127.0.0.1", server.port)])
         for _ in range(2):
             connection.connect(wait=True)
             assert connection.is_connected()
             connection.disconnect()
             assert not connection.is_connected()
+    assert waited == [1]
+
+
+def accepts(connection: Connection) -> None:
+    connection.accept("1.1")
+    connection.serve()
+
+
+def test_ipv6():
+    """stomp.py, test_ipv6.py."""
+    if not socket.has_ipv6:
+        pytest.skip("there is no IPv6 here")
+    with Scripted(accepts, host="::1") as server:
+        connection = stomp.Connection([("::1", server.port)])
+        connection.connect(wait=True)
+        connection.send("/q", "x", receipt="r")
+        connection.disconnect()
+    assert [frame.command for frame in server.heard] == ["CONNECT", "SEND", "DISCONNECT"]
+
+
+@pytest.mark.parametrize("has_certificate", [False, True])
+def test_tls(certificates, has_certificate):
+    """stomp.py, test_ssl.py: a connection, one with a certificate of its own, and a CA that is not the server's."""
+    if not TLS_LIBRARY.exists():
+        pytest.skip("libswiftmqtt-tls was not built here")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.good.chain, certificates.good.key)
+    own = {}
+    if has_certificate:
+        context.load_verify_locations(certificates.ca_file)
+        context.verify_mode = ssl.CERT_REQUIRED
+        own = {"key_file": str(certificates.client.key), "cert_file": str(certificates.client.file)}
+    with Scripted(accepts, tls=context) as server:
+        hosts = [("localhost", server.port)]
+        connection = stomp.Connection(hosts, resolve=lambda *_: ["127.0.0.1"])
+        assert connection.get_ssl() is None
+        connection.set_ssl(hosts, ca_certs=str(certificates.ca_file), **own)
+        connection.connect(wait=True)
+        assert connection.get_ssl() is not None
+        connection.send("/q", "x", receipt="r")
+        connection.disconnect()
+    assert [frame.command for frame in server.heard] == ["CONNECT", "SEND", "DISCONNECT"]
+
+
+def test_tls_with_a_server_that_nobody_has_signed(certificates):
+    if not TLS_LIBRARY.exists():
+        pytest.skip("libswiftmqtt-tls was not built here")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.good.chain, certificates.good.key)
+    told = stomp.listener.TestListener(print_to_log=True)
+    with Scripted(accepts, tls=context) as server:
+        hosts = [("localhost", server.port)]
+        connection = stomp.Connection(hosts, reconnect_attempts_max=1, resolve=lambda *_: ["127.0.0.1"])
+        connection.set_listener("it", told)
+        connection.set_ssl(hosts)  # the CAs of the system
+        with pytest.raises(stomp.exception.ConnectFailedException):
+            connection.connect(wait=True)
+        server.listener.close()
+        assert (told.connections, told.messages, told.errors) == (0, 0, 0)
+
+
+def test_wrong_arguments_of_set_ssl():
+    connection = stomp.Connection([("127.0.0.1", 1), ("127.0.0.1", 2)])
+    with pytest.raises(ValueError, match="all hosts"):
+        connection.set_ssl([("127.0.0.1", 1)])
+    with pytest.raises(ValueError, match="not supported"):
+        connection.set_ssl([("127.0.0.1", 1), ("127.0.0.1", 2)], cert_validator=lambda *_: (True, ""))

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from Python import pythons
+from Python.stomp_servers import REQUIREMENTS
 from Support.servers import RabbitMQ as MQTTRabbitMQ
 from Support.servers import Server, free_port, need
 
@@ -82,7 +83,7 @@ class CoilMQ(Broker):
         self.virtual_host = socket.getfqdn()
 
     def launch(self) -> subprocess.Popen:
-        python = pythons.with_requirements(Path(__file__).with_name("requirements.txt"), "stomp")
+        python = pythons.with_requirements(REQUIREMENTS, "stomp")
         arguments = ["coilmq", "-b", self.host, "-p", str(self.port)]
         return self.run([str(python), "-W", "ignore", "-c",
                          f"import sys; sys.argv={arguments!r}; from coilmq.start import main; main()"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import threading
 import weakref
@@ -115,7 +116,9 @@ class Core:
         self._lost_count = 0
 
         size = LIBRARY.sst_client_size(ctypes.byref(built))
-        block = (ctypes.c_uint64 * ((size + 7) // 8))()
+        # Pages of its own, of which the kernel gives those that are used: most of the outbox never is. A child has its own.
+        pages = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        block = (ctypes.c_char * len(pages)).from_buffer(pages)
         handle = ctypes.c_void_p()
         check(LIBRARY.sst_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)))
         assert handle.value  # the library said that all is well

@@ -72,13 +72,24 @@ def value_text(name: str, value: object) -> str:
 def pairs_of(event: _abi.Event) -> dict[str, str]:
     """The headers of a frame that came; the first of a name counts ("Repeated Header Entries")."""
     found: dict[str, str] = {}
-    if not event.headers.size:
+    headers = event.headers
+    size = headers.size
+    if not size:
         return found
+    # Copied once: what sst_header_next() points to is in there, as a rule.
+    begin, whole = headers.data, ctypes.string_at(headers.data, size)
     position, name, value = ctypes.c_size_t(), _abi.BytesOut(), _abi.BytesOut()
-    at, into = ctypes.byref(position), (ctypes.byref(name), ctypes.byref(value))
-    of = ctypes.byref(event)
+    at, into, of = ctypes.byref(position), (ctypes.byref(name), ctypes.byref(value)), ctypes.byref(event)
     while QUICK.sst_header_next(of, at, *into) == 1:
-        found.setdefault(text_of(name), text_of(value))
+        texts = []
+        for view in (name, value):
+            length = view.size
+            start = (view.data or 0) - begin
+            if 0 <= start <= size - length:
+                texts.append(whole[start : start + length].decode("utf-8", "replace"))
+            else:
+                texts.append(text_of(view))
+        found.setdefault(texts[0], texts[1])
     return found
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from .._option_texts import documented_with
-
 DAY = "1 to 86,400,000"
 MEMORY = "64 to 268,435,456"
 FLAG = ("bool", "", "False")
@@ -80,4 +78,6 @@ Class = TypeVar("Class", bound=type)
 
 def documented(cls: Class) -> Class:
     """Lets help() list the options of a class that takes them."""
+    from .._option_texts import documented_with  # not above: docs/python-options-page runs this file alone
+
     return documented_with(cls, GROUPS, "Options, with type, range and default. None, and a number of 0, are the default.")
