@@ -100,6 +100,11 @@ static sst_bytes more, plain; /* headers of a frame; those of CONNECT, which has
 
 static sst_bytes text(const char *string) { return sst_string(string); }
 
+static void look_at_it(void *user, const sst_observed *frame) {
+    (void)user;
+    (void)frame;
+}
+
 static void log_it(void *user, int32_t level, int32_t what, int32_t number, int32_t other) {
     (void)user, (void)level, (void)what, (void)number, (void)other;
 }
@@ -227,9 +232,16 @@ static void make(const sst_options *options) {
     size_t size;
     EXPECT(SST_OK, sst_options_check, (options, NULL));
     CALL(size, sst_client_size, (options));
+    char names[300];
+    size_t named;
+    sst_options wrong = *options;
+    wrong.dscp = 99;
+    CALL(named, sst_options_fault, (&wrong, names, sizeof(names)));
+    expect("named", named, strlen("dscp"));
     expect("room", size > 0 && size <= sizeof(memory), 1);
     EXPECT(SST_OK, sst_client_init, (memory, sizeof(memory), options, &client));
     EXPECT(SST_OK, sst_set_log, (client, SST_LOG_DEBUG, log_it, NULL));
+    EXPECT(SST_OK, sst_set_tap, (client, 0, look_at_it, NULL));
 }
 
 static sst_frame frame_to(const char *destination) {
@@ -299,6 +311,13 @@ static void try_frames(void) {
     converse();
     use = "";
     EXPECT(SST_OK, sst_unsubscribe, (client, 1, 9));
+    converse();
+    uint8_t more[32];
+    sst_headers list = { more, sizeof(more), 0 };
+    sst_bytes key = sst_string("durable"), value = sst_string("true");
+    expect("header", sst_header_put(&list, &key, &value), SST_OK);
+    sst_bytes headers = sst_header_list(&list);
+    EXPECT(SST_OK, sst_unsubscribe_with, (client, 0, &headers, 9));
     converse();
 }
 

@@ -17,7 +17,7 @@ NAMED = "libc's pthread_setname_np() prints with sprintf()"
 RUNNER = "(the runner's thread)"
 LARGE_MQTT = {
     "smq_options_check": (11136, OPTIONS),
-    "smq_options_fault": (12416, OPTIONS + ", beside two copies of the struct"),
+    "smq_options_fault": (12544, OPTIONS + ", beside two copies of the struct"),
     "smq_client_size": (11136, OPTIONS),
     "smq_engine_storage_done": (4352, "what an earlier process has left is taken up"),
     "smq_client_init": (13312, OPTIONS + ", and the thread of a journal"),
@@ -32,6 +32,7 @@ LARGE_MQTT = {
 }
 LARGE_STOMP = {
     "sst_options_check": (8192, OPTIONS),
+    "sst_options_fault": (9472, OPTIONS + ", beside two copies of the struct"),
     "sst_client_size": (8192, OPTIONS),
     "sst_client_init": (9984, OPTIONS),
     "sst_connect": (2944, THREAD),

@@ -26,6 +26,8 @@ __all__ = ["Connection", "Connection10", "Connection11", "Connection12", "WSConn
 
 Headers = Union["dict[str, Any]", None]
 Host = tuple[str, int]
+# The headers of UNSUBSCRIBE that the library writes itself, or has no use for.
+_WRITTEN_BY_THE_LIBRARY = ("id", "destination", "receipt", "ack", "transaction", "content-length")
 
 
 @dataclass
@@ -381,7 +383,8 @@ class Connection(listener.Publisher):
             number = self._numbers.pop(str(id), None)
             if number is None:
                 raise ValueError(f"there is no subscription {id!r}")
-            receipt = more.pop("receipt", None)
+            receipt = more.get("receipt")
+            more = {name: value for name, value in more.items() if name not in _WRITTEN_BY_THE_LIBRARY}
             # With headers, which end a durable subscription, SUBSCRIBE would not be sent before.
             LIBRARY.sst_flush(core._open())
             core._unsubscribe(number, more, self._cookie_of(receipt))
