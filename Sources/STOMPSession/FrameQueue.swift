@@ -357,7 +357,15 @@ struct FrameQueue: ~Copyable {
     framesPeak = max(framesPeak, entries.count)
     bytesPeak = max(bytesPeak, usedBytes)
     while ended < entries.count, entries[at: ended].state == .ended { ended &+= 1 }
-    if ended == entries.count { ring.removeAll() }
+    if ended == entries.count {
+      ring.removeAll()
+      // Nobody has to be told of one, as after most batches: their places are free, too.
+      if completions == 0 {
+        firstNumber &+= UInt32(truncatingIfNeeded: ended)
+        (ended, unsent) = (0, 0)
+        return entries.removeAll()
+      }
+    }
     var removed = 0
     while removed < ended, !entries[entries.head].isWaiting {
       entries.removeFirst()

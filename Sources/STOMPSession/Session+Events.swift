@@ -36,10 +36,13 @@ extension STOMPSession {
       arrival.event.isBorrowed = true
       return .connected
     }
-    if let completion = urgent.takeCompletion() ?? outbox.takeCompletion() {
+    // The numbers are asked first: most often there is nothing, and taking is a call.
+    if outbox.completions &+ urgent.completions > 0,
+      let completion = urgent.takeCompletion() ?? outbox.takeCompletion()
+    {
       return .completed(completion)
     }
-    if let result = subscriptions.takeResult() { return .subscription(result) }
+    if subscriptions.results > 0, let result = subscriptions.takeResult() { return .subscription(result) }
     if lostTransactions > 0 {
       defer { lostTransactions = 0 }
       return .transactionsLost(lostTransactions)
