@@ -897,8 +897,8 @@ SST_API int32_t sst_unsubscribe(sst_client *client, uint32_t subscription, uint6
  *   SST_ERR_HEADER      headers is not what it has to be
  *   SST_ERR_TOO_LARGE   the frame is larger than subscription_bytes
  */
-SST_API int32_t sst_unsubscribe_with(
-    sst_client *client, uint32_t subscription, const sst_bytes *headers, uint64_t cookie);
+SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, const sst_bytes *headers,
+                                     uint64_t cookie);
 
 /*
  * Acknowledges a message of a subscription with SST_ACK_CLIENT or SST_ACK_CLIENT_INDIVIDUAL ("ACK"), in any
@@ -1428,7 +1428,7 @@ typedef struct sst_stats {
     uint32_t outbox_bytes_peak; /* the highest value so far */
     uint32_t outbox_frames;     /* that have not ended, or whose completion was not taken */
     uint32_t outbox_frames_peak;
-    uint32_t urgent_frames;  /* the same of urgent ones */
+    uint32_t urgent_frames; /* the same of urgent ones */
     uint32_t urgent_frames_peak;
     uint32_t receipts_due;   /* that the server owes now */
     uint32_t held;           /* messages that wait for sst_ack() or sst_nack() */

@@ -60,23 +60,34 @@ public func nameFault<Options: BitwiseCopyable>(
     unsafe names.addName(description.flagPrefix, description.flags.name(bit))
   }
   // Those that are unknown, whatever else there is.
-  if change(&options, description.range(1), keeping: .max) >> UInt32(description.flags.count) != 0 {
+  if hasFlag(options, description.range(1), beyond: description.flags.count) {
     unsafe names.addName("", description.fields.name(1))
   }
 }
 
-/// Leaves these bits of each four bytes of a field. Returns what the first ones are then.
+/// Leaves these bits of each four bytes of a field.
 @inline(never)
-@discardableResult
 private func change<Options: BitwiseCopyable>(
   _ options: inout Options, _ range: Range<Int>, keeping mask: UInt32
-) -> UInt32 {
+) {
   unsafe withUnsafeMutableBytes(of: &options) { bytes in
-    for offset in stride(from: range.lowerBound, to: range.upperBound, by: 4) {
-      let part = unsafe bytes.load(fromByteOffset: offset, as: UInt32.self)
-      unsafe bytes.storeBytes(of: part & mask, toByteOffset: offset, as: UInt32.self)
+    for offset in range {
+      let bits = UInt8(truncatingIfNeeded: mask &>> (8 &* UInt32(truncatingIfNeeded: offset & 3)))
+      unsafe bytes[offset] &= bits
     }
-    return unsafe bytes.load(fromByteOffset: range.lowerBound, as: UInt32.self)
+  }
+}
+
+private func hasFlag<Options: BitwiseCopyable>(
+  _ options: borrowing Options, _ range: Range<Int>, beyond count: Int32
+) -> Bool {
+  unsafe withUnsafeBytes(of: options) { bytes in
+    for bit in Int(count)..<32 {
+      if unsafe bytes[range.lowerBound &+ bit / 8] &>> UInt8(truncatingIfNeeded: bit & 7) & 1 != 0 {
+        return true
+      }
+    }
+    return false
   }
 }
 

@@ -105,7 +105,11 @@ struct HeldMessages: ~Copyable {
   private mutating func remove(_ slot: UInt16) {
     let entry = entries[Int(slot)]
     if entry.previous != Self.none { entries[Int(entry.previous)].next = entry.next }
-    if entry.next != Self.none { entries[Int(entry.next)].previous = entry.previous } else { last = entry.previous }
+    if entry.next != Self.none {
+      entries[Int(entry.next)].previous = entry.previous
+    } else {
+      last = entry.previous
+    }
     free(slot)
     count &-= 1
   }

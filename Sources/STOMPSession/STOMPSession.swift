@@ -180,7 +180,8 @@ public struct STOMPSession: ~Copyable {
 
   /// Nothing waits to be sent or confirmed.
   public var isDrained: Bool {
-    outbox.isDrained && urgent.isDrained && control.isEmpty && subscriptions.unsent == 0 && subscriptions.unconfirmed == 0
+    outbox.isDrained && urgent.isDrained && control.isEmpty && subscriptions.unsent == 0
+      && subscriptions.unconfirmed == 0
       && sending.source == .none && !hasDisconnect
   }
 

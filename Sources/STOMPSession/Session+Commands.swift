@@ -152,7 +152,8 @@ extension STOMPSession {
 
   /// `send` would not find the queue full.
   public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
-    frame.isUrgent ? Self.hasRoom(for: frame, in: urgent, version, sent(of: .urgent))
+    frame.isUrgent
+      ? Self.hasRoom(for: frame, in: urgent, version, sent(of: .urgent))
       : Self.hasRoom(for: frame, in: outbox, version, sent(of: .outbox))
   }
 
@@ -162,7 +163,8 @@ extension STOMPSession {
     guard let size = try? frame.size(version, number: queue.nextNumber) else {
       return queue.hasRoom(for: FrameQueue.failedSize)
     }
-    return queue.hasRoom(for: size) || frame.overflow == .dropOldest && queue.canMakeRoom(for: size, sent: sent)
+    return queue.hasRoom(for: size)
+      || frame.overflow == .dropOldest && queue.canMakeRoom(for: size, sent: sent)
   }
 
   /// How many bytes of the frame at the front were sent.

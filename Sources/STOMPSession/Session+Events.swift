@@ -14,7 +14,8 @@ public enum STOMPEvent: BitwiseCopyable {
 /// Outputs: events, one at a time.
 extension STOMPSession {
   public var hasEvent: Bool {
-    isConnectedWaiting || outbox.completions &+ urgent.completions > 0 || subscriptions.results > 0 || lostTransactions > 0
+    isConnectedWaiting || outbox.completions &+ urgent.completions > 0 || subscriptions.results > 0
+      || lostTransactions > 0
       || isMessageWaiting || hasRoomEvent
   }
 
@@ -79,7 +80,9 @@ extension STOMPSession {
     if arrival.parser.frame.hasEscapes { undoEscapes() }
     let token = arrival.event.message.token
     // Since it came, its subscription may have ended, or its connection, or the application is leaving.
-    if token != 0, !isConnected || isLeaving || held.slot(of: token) == nil { arrival.event.message.token = 0 }
+    if token != 0, !isConnected || isLeaving || held.slot(of: token) == nil {
+      arrival.event.message.token = 0
+    }
   }
 
   @inline(never)

@@ -11,7 +11,8 @@ extension STOMPSession {
     case .connecting: return true
     case .up:
       guard arrival.closeReason == nil else { return false }
-      return !control.isEmpty || !hasDisconnect && (subscriptions.unsent > 0 || urgent.hasUnsent || outbox.hasUnsent)
+      return !control.isEmpty
+        || !hasDisconnect && (subscriptions.unsent > 0 || urgent.hasUnsent || outbox.hasUnsent)
     }
   }
 

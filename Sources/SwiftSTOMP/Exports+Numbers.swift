@@ -100,7 +100,8 @@ public func sst_set_tap(
     if let tap = unsafe tap {
       unsafe slot.pointee.tap = OwnTap(function: tap, user: user)
       let showsSecrets = flags & UInt32(SST_TAP_SECRETS) != 0
-      unsafe slot.pointee.client.observe(FrameTap(tell, user: UnsafeMutableRawPointer(slot), showsSecrets: showsSecrets))
+      unsafe slot.pointee.client.observe(
+        FrameTap(tell, user: UnsafeMutableRawPointer(slot), showsSecrets: showsSecrets))
     } else {
       unsafe slot.pointee.tap = nil
       unsafe slot.pointee.client.observe(nil)
@@ -110,7 +111,8 @@ public func sst_set_tap(
 }
 
 private func tell(_ user: UnsafeMutableRawPointer?, _ frame: UnsafeRawPointer) {
-  guard let slot = unsafe user?.assumingMemoryBound(to: ClientHandle.self), let tap = unsafe slot.pointee.tap else {
+  guard let slot = unsafe user?.assumingMemoryBound(to: ClientHandle.self), let tap = unsafe slot.pointee.tap
+  else {
     return
   }
   let frame = unsafe frame.assumingMemoryBound(to: ObservedFrame.self)

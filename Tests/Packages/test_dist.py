@@ -142,7 +142,7 @@ def test_the_same_bytes_twice(dist, tmp_path):
     run(ROOT / "packaging" / "dist", "--output", tmp_path, env=clean_environment())
     assert (tmp_path / tarball).read_bytes() == (ROOT / "build" / "dist" / tarball).read_bytes()
     for target in lists.ALL:
-        for module in (lists.LIBRARY, lists.STOMP, lists.DROP_IN, lists.PROGRAM):
+        for module in (lists.LIBRARY, lists.STOMP, lists.DROP_IN, *lists.PROGRAMS):
             assembly = (dist / "assembly" / target / f"{module}.s").read_text()
             assert str(ROOT) not in assembly and os.path.expanduser("~/") not in assembly
 

@@ -64,7 +64,8 @@ struct FrameTapTests {
         "< CONNECTED/version:1.2/heart-beat:0,100//^",
         "> SUBSCRIBE/id:0/destination:d/ack:client-individual/receipt:s0//^",
         "< RECEIPT/receipt-id:s0//^", "< " + Self.message("1"), "> ACK/id:a//^",
-        "> SEND/destination:/queue/a/content-length:3//x/y^", "> SEND/destination:/queue/a/content-length:3//x/y^",
+        "> SEND/destination:/queue/a/content-length:3//x/y^",
+        "> SEND/destination:/queue/a/content-length:3//x/y^",
         "> DISCONNECT/receipt:bye//^", "< RECEIPT/receipt-id:bye//^",
       ])
   }
@@ -72,7 +73,8 @@ struct FrameTapTests {
   /// Of the passcode nobody is told but who asks for it. A header of the program's is not taken for it.
   @Test func secrets() {
     for (passcode, showsSecrets, end) in [
-      ("s", false, "/login:me/passcode:"), ("s", true, "/login:me/passcode:s//^"), ("", false, "/login:me//^"),
+      ("s", false, "/login:me/passcode:"), ("s", true, "/login:me/passcode:s//^"),
+      ("", false, "/login:me//^"),
     ] {
       let (harness, record) = (
         Harness {
@@ -105,7 +107,8 @@ struct FrameTapTests {
     record.lines = []
     for length in ["content-length:300/", ""] {
       harness.say(
-        "MESSAGE/subscription:0/message-id:m/destination:d/\(length)/" + String(repeating: "b", count: 300) + "^")
+        "MESSAGE/subscription:0/message-id:m/destination:d/\(length)/" + String(repeating: "b", count: 300)
+          + "^")
       _ = harness.events()
       if !length.isEmpty { try harness.session.acknowledge(harness.token) }
     }
@@ -123,7 +126,8 @@ struct FrameTapTests {
     harness.connect()
     harness.session.observe(record.tap())
     harness.say(text.replacing("HTTP/1.1", with: "HTTP!1.1"))
-    #expect(record.lines == [told.replacing("HTTP/1.1", with: "HTTP!1.1")] && harness.session.closeReason != nil)
+    #expect(
+      record.lines == [told.replacing("HTTP/1.1", with: "HTTP!1.1")] && harness.session.closeReason != nil)
   }
 
   /// From the middle of a connection on, and of an acknowledgement that is being sent.

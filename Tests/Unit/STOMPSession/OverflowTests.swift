@@ -26,7 +26,8 @@ struct OverflowTests {
     for body in 1...5 {
       #expect(harness.send("\(body)", cookie: UInt64(body), quiet: true, overflow: .dropOldest) == nil)
     }
-    #expect(harness.session.outboxCounts.dropped.uint64 == 2 && harness.session.outboxCounts.failed.uint64 == 0)
+    #expect(
+      harness.session.outboxCounts.dropped.uint64 == 2 && harness.session.outboxCounts.failed.uint64 == 0)
     #expect(harness.events() == [])
     harness.connect()
     #expect(bodies(harness) == ["3", "4", "5"])
@@ -102,7 +103,9 @@ struct OverflowTests {
     #expect(harness.offer())
     #expect(harness.send("4", quiet: true, overflow: .dropOldest) == nil)
     #expect(bodies(harness) == ["2", "3", "4"])
-    #expect(harness.send(String(repeating: "5", count: 3 * Self.size - 50), quiet: true, overflow: .dropOldest) == nil)
+    #expect(
+      harness.send(String(repeating: "5", count: 3 * Self.size - 50), quiet: true, overflow: .dropOldest)
+        == nil)
     #expect(harness.offer())
     #expect(harness.send("6", quiet: true, overflow: .dropOldest) == nil && bodies(harness) == ["6"])
   }
@@ -120,7 +123,8 @@ struct OverflowTests {
           #expect(told.allSatisfy { $0.hasSuffix("dropped") || $0 == "room" })
           continue
         }
-        let body = "\(number)".appending(String(repeating: "x", count: Int.random(in: 0..<80, using: &random)))
+        let body = "\(number)".appending(
+          String(repeating: "x", count: Int.random(in: 0..<80, using: &random)))
         let overflow = [Overflow.refuse, .dropOldest, .dropNewest].randomElement(using: &random)!
         let isQuiet = Bool.random(using: &random)
         let before = harness.session.outboxCounts

@@ -288,8 +288,12 @@ private typealias Harness = STOMPHarness
     harness.say("RECEIPT/receipt-id:s1//^RECEIPT/receipt-id:s0//^")
     #expect(harness.events() == [])
     try harness.session.unsubscribe(0, headers: Span(), cookie: 8)
-    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(0, headers: Span(), cookie: 8) }
-    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(2, headers: Span(), cookie: 8) }
+    #expect(throws: STOMPError.subscription) {
+      try harness.session.unsubscribe(0, headers: Span(), cookie: 8)
+    }
+    #expect(throws: STOMPError.subscription) {
+      try harness.session.unsubscribe(2, headers: Span(), cookie: 8)
+    }
     #expect(harness.sent() == "UNSUBSCRIBE/id:0/receipt:s65536//^")
     harness.say("RECEIPT/receipt-id:s65536//^")
     #expect(harness.events() == ["unsubscribed 0 8"])
@@ -716,7 +720,9 @@ private typealias Harness = STOMPHarness
     harness.session.connectionClosed()
     try harness.session.unsubscribe(slot, headers: Span(), cookie: 2)
     #expect(harness.events() == ["unsubscribed 0 2"])
-    #expect(throws: STOMPError.subscription) { try harness.session.unsubscribe(slot, headers: Span(), cookie: 3) }
+    #expect(throws: STOMPError.subscription) {
+      try harness.session.unsubscribe(slot, headers: Span(), cookie: 3)
+    }
     harness.connect()
     #expect(harness.sent() == "" && harness.session.isDrained)
   }
