@@ -93,9 +93,10 @@ extern "C" {
 
 /*
  * A sequence of bytes. Strings are also passed like this, without a terminating zero. Destinations and the
- * names and values of headers must be well-formed UTF-8 without U+0000. In 1.1 and 1.2 whatever else they
- * have is escaped ("Value Encoding"); in 1.0, and in CONNECT, there are no escapes, and a line feed or a
- * carriage return is SST_ERR_HEADER.
+ * names and values of headers must be well-formed UTF-8 without U+0000. What a version has an escape for is
+ * escaped ("Value Encoding"): in 1.2 everything; in 1.1 everything but a carriage return. 1.0 and CONNECT
+ * have no escapes: no text may have a line feed or a carriage return there, and no name a colon. Such a text
+ * is SST_ERR_HEADER, or SST_ERR_DESTINATION as a destination.
  */
 typedef struct sst_bytes {
     const void *data; /* may be NULL if size is 0 */
@@ -125,7 +126,8 @@ enum {
     SST_ERR_OPTION = -107,           /* an option is out of its range, or two contradict each other */
     SST_ERR_URL = -108,              /* the URL is malformed: sst_options_check() returns where */
     SST_ERR_NOT_SUPPORTED = -109,    /* the library does not speak this scheme, a scheme with TLS has no
-                                        engine for it, or the version that is spoken does not have this */
+                                        engine for it, the version that is spoken does not have this, or the
+                                        options give it no room: submit_frames, urgent_frames */
     SST_ERR_DESTINATION = -112,      /* a destination is empty, or no text that a header may have */
     SST_ERR_TOO_LARGE = -114,        /* the frame can never be sent: it is larger than its room */
     SST_ERR_HEADER = -116,           /* a list of headers is malformed, has a text that no header may have, or
@@ -145,7 +147,8 @@ enum {
     SST_ERR_MALFORMED = -301,         /* it sent what is no frame, or none that is allowed here: see rule */
     SST_ERR_REFUSED = -303,           /* it answered CONNECT, or this frame, with ERROR */
     SST_ERR_SERVER_CLOSED = -304,     /* it sent ERROR, which ends the connection */
-    SST_ERR_HEART_BEAT = -305,        /* nothing came for two and a half times the time that it had agreed to */
+    SST_ERR_HEART_BEAT = -305,        /* nothing came for two and a half times the time that it had agreed
+                                         to */
     SST_ERR_UNKNOWN = -306,           /* the connection ended after the frame was sent, and before its receipt
                                          came: the server may have it, or not */
     SST_ERR_RECEIVE_TOO_LARGE = -307, /* it sent a frame whose headers do not fit into receive_bytes, or, with
@@ -153,8 +156,9 @@ enum {
                                          content-length: the body was dropped */
     SST_ERR_SERVER_LIMIT = -308,      /* the version that the server has chosen does not have what was queued
                                          before: escapes, an ack mode */
-    SST_ERR_DROPPED = -311,           /* the frame was not sent: the connection to which it belonged ended before,
-                                         or it made room for a later one, as its overflow policy says */
+    SST_ERR_DROPPED = -311,           /* the frame was not sent: the connection to which it belonged ended
+                                         before, or it made room for a later one, as its overflow policy
+                                         says */
 
     /* The network. */
     SST_ERR_RESOLVE = -401,     /* the host name has no address: os_error is getaddrinfo's EAI_… value */
@@ -379,7 +383,8 @@ typedef struct sst_options {
      *
      *     stomp://[login[:passcode]@]host[:port][,host[:port]]…[/]         TCP; port 61613
      *     stomps://…, stomp+ssl://…, stomp+tls://…                         TLS; port 61614
-     *     ws://[login[:passcode]@]host[:port][,…][/path[?query]]           WebSocket; port 80; also stomp+ws://
+     *     ws://[login[:passcode]@]host[:port][,…][/path[?query]]           WebSocket; port 80; also
+     *                                                                      stomp+ws://
      *     wss://…                                                          WebSocket over TLS; port 443; also
      *                                                                      stomp+wss://
      *     unix:/path                                                       a socket in the file system
@@ -387,8 +392,8 @@ typedef struct sst_options {
      *
      * host is a host name, an IPv4 address or an IPv6 address in brackets; login and passcode may be
      * percent-encoded. With a url, host and port must be empty, and so must login and passcode as far as the
-     * URL has them. ASCII, at most 1,024 bytes; with a WebSocket 4,096, of which at most 1,024 before the path.
-     * The schemes of TLS need tls; those without are an error with tls.
+     * URL has them. ASCII, at most 1,024 bytes; with a WebSocket 4,096, of which at most 1,024 before the
+     * path. The schemes of TLS need tls; those without are an error with tls.
      *
      * Several servers are tried in their order (but see SST_OPTION_SHUFFLE), without a wait in between. The
      * last server to which a connection lasted for stable_ms is tried first.
@@ -398,7 +403,8 @@ typedef struct sst_options {
                         in the file system. With tls it is TLS */
     uint32_t port;   /* 1 to 65,535; 0: 61613, 61614 with tls, and 80 or 443 with SST_OPTION_WEBSOCKET */
     uint32_t oldest; /* the oldest version that is offered, SST_STOMP_…; 0: 1.0 */
-    uint32_t newest; /* and the newest; 0: 1.2. Between the two, the server chooses ("Protocol Negotiation") */
+    uint32_t newest; /* and the newest; 0: 1.2. Between the two, the server chooses ("Protocol
+                        Negotiation") */
 
     /*
      * The host header of CONNECT: the virtual host. Empty: "/", which is RabbitMQ's default virtual host;
@@ -435,12 +441,13 @@ typedef struct sst_options {
     uint32_t receive_bytes;      /* the receive buffer: 64 to 268,435,456; 0: 4,096. A frame that fits arrives
                                     whole; the headers of every frame have to fit. A larger message with a
                                     content-length arrives in parts */
-    uint32_t control_bytes;      /* the room for ACK and NACK that wait to be sent: 128 to 1,048,576; 0:
-                                    1,024 */
+    uint32_t control_bytes;      /* the room for ACK and NACK that wait to be sent, of which 64 bytes are kept
+                                    for DISCONNECT and heart-beats: 128 to 1,048,576; 0: 1,024 */
     uint32_t subscriptions;      /* 1 to 1,024; 0: 8 */
     uint32_t subscription_bytes; /* the room for the SUBSCRIBE of each: 64 to 65,535; 0: 256 */
     uint32_t held_messages;      /* messages that wait for sst_ack() or sst_nack(): 1 to 65,535; 0: 64. When
-                                    as many wait, the client reads no further message */
+                                    as many wait, the client reads no further message, and nothing that is
+                                    behind it, such as receipts */
     uint32_t held_bytes;         /* the room for what the server calls each of them: 16 to 65,535; 0: 128. A
                                     message with a longer name has the token 0 */
     uint32_t transactions;       /* open at a time: 1 to 256; 0: 4 */
@@ -458,34 +465,39 @@ typedef struct sst_options {
     uint32_t write_timeout_ms;    /* how long the kernel may accept no byte, because the peer accepts none, at
                                      SST_STAGE_WRITE: 1 to 86,400,000; 0: 30,000; SST_OFF: none */
     uint32_t tcp_user_timeout_ms; /* Linux's TCP_USER_TIMEOUT: 1 to 86,400,000; 0: the system's default */
-    uint32_t tcp_keep_alive_s;    /* TCP keep-alive: probes after so many seconds without traffic: 1 to 32,767;
-                                     0: none */
+    uint32_t tcp_keep_alive_s;    /* TCP keep-alive: probes after so many seconds without traffic: 1 to
+                                     32,767; 0: none */
     uint32_t dscp;                /* the DSCP of the packets (RFC 2474): 1 to 63; 0: none */
     uint32_t addresses;           /* addresses of a server that are tried, 1 to 8; 0: 8 */
-    uint32_t busy_poll_us;        /* how long sst_wait() looks for something before it sleeps: 0 to 1,000,000 */
+    uint32_t busy_poll_us;        /* how long sst_wait() looks for something before it sleeps: 0 to
+                                     1,000,000 */
 
     /* What carries the connection; swiftmqtt.h, smq_options, says more of each. */
-    const struct smq_tls_engine *tls; /* NULL: no TLS. The engine of libswiftmqtt-tls, or one of the program's */
+    const struct smq_tls_engine *tls; /* NULL: no TLS. The engine of libswiftmqtt-tls, or one of the
+                                         program's */
     const void *tls_settings;         /* for the engine, which has to outlive the client */
     sst_bytes tls_name;               /* whom the server's certificate has to be for; empty: host */
-    sst_bytes alpn;               /* one name of an application protocol (RFC 7301), at most 255 bytes; empty: none */
-    sst_bytes proxy;              /* socks5://[user[:password]@]host[:port] or http://…; empty: none */
-    sst_bytes websocket_path;     /* path and query, if the URL has none; empty: "/ws", which is RabbitMQ's */
-    sst_bytes websocket_headers;  /* more headers of the request: whole lines, each with its CR LF */
-    sst_bytes websocket_protocol; /* the sub-protocols that are offered; empty: those of the versions, such as
-                                         "v12.stomp, v11.stomp, v10.stomp" */
-    uint32_t websocket_bytes;     /* the largest WebSocket frame that is sent: 256 to 65,536; 0: 4,096 */
+    sst_bytes alpn;                   /* one name of an application protocol (RFC 7301), at most 255 bytes;
+                                         empty: none */
+    sst_bytes proxy;                  /* socks5://[user[:password]@]host[:port] or http://…; empty: none */
+    sst_bytes websocket_path;         /* path and query, if the URL has none; empty: "/ws", which is
+                                         RabbitMQ's */
+    sst_bytes websocket_headers;      /* more headers of the request: whole lines, each with its CR LF */
+    sst_bytes websocket_protocol;     /* the sub-protocols that are offered; empty: those of the versions,
+                                         such as "v12.stomp, v11.stomp, v10.stomp" */
+    uint32_t websocket_bytes;         /* the largest WebSocket frame that is sent: 256 to 65,536; 0: 4,096 */
     uint32_t websocket_request_bytes; /* room for sst_websocket_request(): 0 to 16,384 */
     sst_bytes bind_device;            /* the network interface, such as "eth0"; empty: any */
     sst_bytes bind_address;           /* the numeric address to connect from; empty: any */
-    uint32_t submit_frames; /* frames of sst_submit() that wait to be moved into the outbox: 0 (then it returns
-                               SST_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a power of two */
-    uint32_t submit_bytes;  /* the room for destination, content type, headers and body of each: 16 to
-                               1,048,576; 0: 256 */
+    uint32_t submit_frames;           /* frames of sst_submit() that wait to be moved into the outbox: 0 (then
+                                         it returns SST_ERR_NOT_SUPPORTED), or 1 to 65,536, rounded up to a
+                                         power of two */
+    uint32_t submit_bytes;            /* the room for destination, content type, headers and body of each: 16
+                                         to 1,048,576; 0: 256 */
 
     /*
-     * A second outbox, for SST_SEND_URGENT only: what is in it is sent before all that waits in the first one, however
-     * full that is.
+     * A second outbox, for SST_SEND_URGENT only: what is in it is sent before all that waits in the first
+     * one, however full that is.
      */
     uint32_t urgent_frames; /* 0: there is none; 1 to 256 */
     uint32_t urgent_bytes;  /* 64 to 268,435,456; 0: 128 for each */
@@ -514,17 +526,17 @@ SST_API int32_t sst_options_check(const sst_options *options, size_t *url_offset
 
 /*
  * Names the options because of which sst_options_check() returns an error: a field of sst_options, as in
- * "outbox_bytes", or a flag, as in "SST_OPTION_ASK_CREDENTIALS". Of options that contradict each other it names each,
- * as in "login, SST_OPTION_ASK_CREDENTIALS", and of one that needs another, at least that one. If several are wrong
- * for themselves, it names one of those; without url and host it names "url". It finds them by leaving out one option
- * after the other, some microseconds for each that is set. Any thread.
+ * "outbox_bytes", or a flag, as in "SST_OPTION_ASK_CREDENTIALS". Of options that contradict each other it
+ * names each, as in "login, SST_OPTION_ASK_CREDENTIALS", and of one that needs another, at least that one. If
+ * several are wrong for themselves, it names one of those; without url and host it names "url". It finds them
+ * by leaving out one option after the other, some microseconds for each that is set. Any thread.
  *
  * options    the options; only read
  * text       where to put the names, with a zero behind them, as far as there is room; NULL: nowhere
  * capacity   the bytes that are free there; 300 are enough for any names
  *
- * Returns how many bytes the names have, without the zero, however many of them there is room for; 0 if the options
- * are right, or NULL.
+ * Returns how many bytes the names have, without the zero, however many of them there is room for; 0 if the
+ * options are right, or NULL.
  */
 SST_API size_t sst_options_fault(const sst_options *options, char *text, size_t capacity);
 
@@ -594,11 +606,12 @@ SST_API int32_t sst_client_state(const sst_client *client);
 SST_API int32_t sst_connect(sst_client *client);
 
 /*
- * Disconnects gracefully ("DISCONNECT"): waits until every frame in the outbox is sent and every receipt came, at
- * most drain_ms, sends DISCONNECT with a receipt behind the frame that is being sent, and closes the connection when
- * that came, or after 5 seconds. The call returns at once; SST_EVENT_DISCONNECTED with status 0 reports the end, or
- * with SST_ERR_TIMEOUT if the server did not even take DISCONNECT. Until then sst_send() and the like return
- * SST_ERR_STATE. Frames that are still in the outbox stay there for the next connection.
+ * Disconnects gracefully ("DISCONNECT"): waits until every frame in the outbox is sent and every receipt
+ * came, at most drain_ms, sends DISCONNECT with a receipt behind the frame that is being sent, and closes the
+ * connection when that came, or after 5 seconds. The call returns at once; SST_EVENT_DISCONNECTED with status
+ * 0 reports the end, or with SST_ERR_TIMEOUT if the server did not even take DISCONNECT. Until then
+ * sst_send() and the like return SST_ERR_STATE. Frames that are still in the outbox stay there for the next
+ * connection.
  *
  * Without a connection an attempt is given up at once. In SST_STATE_DISCONNECTED the call does nothing.
  *
@@ -656,9 +669,9 @@ SST_API int32_t sst_withhold_credentials(sst_client *client, uint32_t attempt, u
 SST_API int32_t sst_addresses(sst_client *client, uint32_t attempt, const sst_bytes *addresses, uint32_t count);
 
 /*
- * Tells the client that there is a network, perhaps another one than before, or that the machine was asleep: it
- * cuts a wait for the next attempt short, but begins no attempt sooner than reconnect_min_ms after the last one
- * ended. It does nothing else: whether a connection is alive is for the heart-beats to find out.
+ * Tells the client that there is a network, perhaps another one than before, or that the machine was asleep:
+ * it cuts a wait for the next attempt short, but begins no attempt sooner than reconnect_min_ms after the
+ * last one ended. It does nothing else: whether a connection is alive is for the heart-beats to find out.
  *
  * client   the client
  *
@@ -668,8 +681,8 @@ SST_API int32_t sst_hint_network(sst_client *client);
 
 /*
  * Why the last attempt, or the last connection, ended: what SST_EVENT_DISCONNECTED says, and what proxy, TLS
- * and WebSocket know besides. Fields that do not apply are 0, or -1 where that means none. The fields are those
- * of smq_failure.
+ * and WebSocket know besides. Fields that do not apply are 0, or -1 where that means none. The fields are
+ * those of smq_failure.
  */
 typedef struct sst_failure {
     uint32_t size;        /* in: sizeof(sst_failure) */
@@ -689,8 +702,8 @@ typedef struct sst_failure {
     int64_t not_after_s;
     int64_t tls_native;    /* the TLS library's own error code; 0: none */
     sst_bytes tls_subject; /* of that certificate, as text */
-    sst_bytes text;        /* what the TLS library says; or the reason behind http_status or close_code. It may
-                              be anything: quote it before it is logged */
+    sst_bytes text;        /* what the TLS library says; or the reason behind http_status or close_code. It
+                              may be anything: quote it before it is logged */
 } sst_failure;
 
 /* A sst_failure with its size set. */
@@ -744,33 +757,42 @@ enum {
      * transaction.
      */
     SST_SEND_AGAIN = 2,
-    /* There is no SST_EVENT_COMPLETED if it succeeds, only if it fails. */
+    /*
+     * There is no SST_EVENT_COMPLETED if it succeeds, only if it fails. One that makes room for a later one has not
+     * failed: sst_stats.messages_dropped counts it.
+     */
     SST_SEND_QUIET = 4,
     /*
      * Without a content-length. ActiveMQ makes a text of a message without one, and bytes of others. The body
      * must have no zero.
      */
     SST_SEND_NO_LENGTH = 8,
-    /* It is sent before all messages that are not urgent, and has room of its own: sst_options.urgent_frames. */
+    /*
+     * An urgent message: it is sent before all messages that are not urgent, and has room of its own
+     * (sst_options.urgent_frames).
+     */
     SST_SEND_URGENT = 16
 };
 
 /*
- * sst_frame.overflow, the overflow policy: what happens to a message when the outbox is full, because the link is slow
- * or has been down for long. A message with any policy but SST_OVERFLOW_REFUSE may be dropped for a later one as long as
- * its first byte was not sent. Each dropped message that is not quiet ends in an SST_EVENT_COMPLETED of its own, with
- * SST_ERR_DROPPED, which keeps one of outbox_frames until it is taken.
+ * sst_frame.overflow, the overflow policy: what happens to a message when the outbox is full, because the
+ * link is slow or has been down for long. A message with any policy but SST_OVERFLOW_REFUSE may be dropped
+ * for a later one as long as its first byte was not sent. Each message that was dropped for a later one, and
+ * is not quiet, ends in an SST_EVENT_COMPLETED of its own with SST_ERR_DROPPED. That completion keeps one of
+ * outbox_frames, or of urgent_frames, until it is taken: where these are what is used up, and not the bytes, only
+ * quiet messages make room.
  */
 enum {
     SST_OVERFLOW_REFUSE = 0,      /* the call returns SST_ERR_FULL */
-    SST_OVERFLOW_DROP_OLDEST = 1, /* the oldest messages that may be dropped make room for it, as far as nothing
-                                     else lies between them that has to stay: a message that waits for its
-                                     receipt. SST_ERR_FULL, and nothing is dropped, if that would not make
+    SST_OVERFLOW_DROP_OLDEST = 1, /* the oldest messages that may be dropped make room for it, as far as
+                                     nothing else lies between them that has to stay: a message that waits for
+                                     its receipt. SST_ERR_FULL, and nothing is dropped, if that would not make
                                      enough room */
     SST_OVERFLOW_DROP_NEWEST = 2  /* it is dropped itself: the call returns SST_DROPPED */
 };
 
-/* What sst_send() returns instead of SST_OK for a message that SST_OVERFLOW_DROP_NEWEST dropped. No event follows. */
+/* What sst_send() returns instead of SST_OK for a message that SST_OVERFLOW_DROP_NEWEST dropped. No event
+   follows. */
 enum {
     SST_DROPPED = 1
 };
@@ -793,22 +815,22 @@ typedef struct sst_frame {
     { sizeof(sst_frame), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, 0 }
 
 /*
- * Sends a message: writes it into the outbox and returns. This costs one copy and no system call; sst_wait() and
- * sst_service() send batches with one system call. A message may be sent in every state, but not between
+ * Sends a message: writes it into the outbox and returns. This costs one copy and no system call; sst_wait()
+ * and sst_service() send batches with one system call. A message may be sent in every state, but not between
  * sst_disconnect() and the end of the connection; it leaves when there is a connection.
  *
- * Every message ends in exactly one SST_EVENT_COMPLETED with its cookie (unless it is quiet and succeeds, or the
- * client is closed before): when it was handed to the kernel; with SST_SEND_RECEIPT, when the receipt came; or
- * with the reason of its failure. When a connection ends, what was not sent stays for the next one, but for
- * frames of a transaction, which end with SST_ERR_DROPPED.
+ * Every message ends in exactly one SST_EVENT_COMPLETED with its cookie (unless it is quiet and succeeds, or
+ * the client is closed before): when it was handed to the kernel; with SST_SEND_RECEIPT, when the receipt
+ * came; or with the reason of its failure. When a connection ends, what was not sent stays for the next one,
+ * but for frames of a transaction, which end with SST_ERR_DROPPED.
  *
  * client   the client
  * frame    the message
  *
  * Returns SST_OK or SST_DROPPED, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE,
- *   SST_ERR_OPTION        flags or overflow are unknown; SST_SEND_AGAIN without SST_SEND_RECEIPT; SST_SEND_AGAIN,
- *                         SST_SEND_URGENT or an overflow policy in a transaction; SST_SEND_URGENT, and
- *                         urgent_frames is 0
+ *   SST_ERR_OPTION        flags or overflow are unknown; SST_SEND_AGAIN without SST_SEND_RECEIPT;
+ *                         SST_SEND_AGAIN, SST_SEND_URGENT or an overflow policy in a transaction;
+ *                         SST_SEND_URGENT, and urgent_frames is 0
  *   SST_ERR_STATE         the client is disconnecting
  *   SST_ERR_DESTINATION   the destination is empty, or no text that a header may have
  *   SST_ERR_HEADER        content_type or headers are not what they have to be
@@ -847,8 +869,8 @@ typedef struct sst_subscription {
 /*
  * Subscribes, on this connection and on all that follow, until sst_unsubscribe(). Possible in every state but
  * while the client is disconnecting. The first receipt of the server is an SST_EVENT_COMPLETED. If the server
- * refuses it, on whichever connection, that is an SST_EVENT_COMPLETED with SST_ERR_REFUSED, and the subscription
- * is gone; servers that do not say which frame they refuse leave it to the program to find out.
+ * refuses it, on whichever connection, that is an SST_EVENT_COMPLETED with SST_ERR_REFUSED, and the
+ * subscription is gone; servers that do not say which frame they refuse leave it to the program to find out.
  *
  * client         the client
  * subscription   what to subscribe to
@@ -856,36 +878,38 @@ typedef struct sst_subscription {
  * Returns the number of the subscription, from 0 on, which is also its id header; or, with nothing changed,
  *   SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE, SST_ERR_STATE, SST_ERR_DESTINATION, SST_ERR_HEADER,
  *   SST_ERR_OPTION          ack is none of SST_ACK_…
- *   SST_ERR_NOT_SUPPORTED   SST_ACK_CLIENT_INDIVIDUAL, and no newer version than 1.0 is offered
+ *   SST_ERR_NOT_SUPPORTED   SST_ACK_CLIENT_INDIVIDUAL, and 1.0 is spoken or, without a connection, is the
+ *                           newest version that is offered
  *   SST_ERR_TOO_LARGE       the frame is larger than subscription_bytes
  *   SST_ERR_FULL            there are as many as sst_options.subscriptions
  */
 SST_API int32_t sst_subscribe(sst_client *client, const sst_subscription *subscription);
 
 /*
- * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then, with the
- * token 0. If the completion of sst_subscribe() has not been taken, there is none any more. The tokens of its messages
- * end as well: what was not acknowledged before, the server gives to another subscriber, ActiveMQ at once, RabbitMQ
- * when the connection ends.
+ * Ends a subscription. The receipt of the server is an SST_EVENT_COMPLETED; messages may come until then,
+ * with the token 0. If the completion of sst_subscribe() has not been taken, there is none any more. The
+ * tokens of its messages end as well: what was not acknowledged before, the server gives to another
+ * subscriber, ActiveMQ at once, RabbitMQ when the connection ends.
  *
  * client         the client
  * subscription   of sst_subscribe()
  * cookie         returned in the completion
  *
- * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_SUBSCRIPTION, or SST_ERR_STATE
- * if the client is disconnecting, or its SUBSCRIBE has been sent in part.
+ * Returns SST_OK, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_SUBSCRIPTION, or
+ * SST_ERR_STATE if the client is disconnecting, or is just sending SUBSCRIBE.
  */
 SST_API int32_t sst_unsubscribe(sst_client *client, uint32_t subscription, uint64_t cookie);
 
 /*
  * Ends a subscription with more headers: for a durable one, which outlives the connection at the server until
- * UNSUBSCRIBE says that it is to end. The server has to have this frame, so it waits for a connection if there is none,
- * and is sent even if SUBSCRIBE was not. If the connection ends after that, and before the receipt, the
- * SST_EVENT_COMPLETED has SST_ERR_UNKNOWN, and the subscription has ended here: subscribe and unsubscribe again.
+ * UNSUBSCRIBE says that it is to end. The server has to have this frame, so it waits for a connection if
+ * there is none, and is sent even if SUBSCRIBE was not. If the connection ends after that, and before the
+ * receipt, the SST_EVENT_COMPLETED has SST_ERR_UNKNOWN, and the subscription has ended here: subscribe and
+ * unsubscribe again.
  *
- * RabbitMQ wants "durable" and "auto-delete" as they were in SUBSCRIBE, and that the client is subscribed on this
- * connection. ActiveMQ wants "activemq.subscriptionName", the same as the client-id from 1.1 on, and that nobody is
- * subscribed: call this before sst_connect(), after a sst_subscribe() to the same destination.
+ * RabbitMQ wants "durable" and "auto-delete" as they were in SUBSCRIBE, and that the client is subscribed on
+ * this connection. ActiveMQ wants "activemq.subscriptionName", the same as the client-id from 1.1 on, and
+ * that nobody is subscribed: call this before sst_connect(), after a sst_subscribe() to the same destination.
  *
  * client         the client
  * subscription   of sst_subscribe()
@@ -902,11 +926,12 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
 
 /*
  * Acknowledges a message of a subscription with SST_ACK_CLIENT or SST_ACK_CLIENT_INDIVIDUAL ("ACK"), in any
- * order, also before its event is released. A token lasts as long as its connection and its subscription, and ends with
- * sst_disconnect(): after that the server delivers the message again, with another token.
+ * order, also before its event is released. A token lasts as long as its connection and its subscription, and
+ * ends with sst_disconnect(): after that the server delivers the message again, with another token.
  *
- * Outside of a transaction ACK goes out before frames that wait in the outbox, also those of an earlier sst_send(). A
- * program that acknowledges a request with its answer sends both in one transaction, or waits for the answer's receipt.
+ * Outside of a transaction ACK goes out before frames that wait in the outbox, also those of an earlier
+ * sst_send(). A program that acknowledges a request with its answer sends both in one transaction, or waits
+ * for the answer's receipt.
  *
  * client        the client
  * token         of the message's event
@@ -916,14 +941,15 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
  *   SST_ERR_STATE         there is no connection, or the client is disconnecting
  *   SST_ERR_TOKEN         no message with this token waits
  *   SST_ERR_TRANSACTION   there is no such transaction
- *   SST_ERR_TOO_LARGE     the frame is larger than control_bytes, or outbox_bytes in a transaction
+ *   SST_ERR_TOO_LARGE     the frame is larger than control_bytes without the 64 bytes that are kept, or, in a
+ *                         transaction, than outbox_bytes
  *   SST_ERR_FULL          there is no room now
  */
 SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
- * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once, also to
- * this client; ActiveMQ moves it to its dead letter queue.
+ * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once,
+ * also to this client; ActiveMQ moves it to its dead letter queue.
  *
  * client        the client
  * token         as for sst_ack()
@@ -938,8 +964,8 @@ SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transactio
  * ------------------------------------------------------------------------------------------- */
 
 /*
- * Begins a transaction ("BEGIN"), which lasts until sst_commit() or sst_abort(), or until the connection ends:
- * SST_EVENT_TRANSACTIONS_LOST.
+ * Begins a transaction ("BEGIN"), which lasts until sst_commit() or sst_abort(), or until the connection
+ * ends: SST_EVENT_TRANSACTIONS_LOST.
  *
  * client   the client
  *
@@ -951,8 +977,8 @@ SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transactio
 SST_API int32_t sst_begin(sst_client *client);
 
 /*
- * Commits a transaction ("COMMIT"), with a receipt: its SST_EVENT_COMPLETED says whether the server has it, or that
- * this is unknown (SST_ERR_UNKNOWN).
+ * Commits a transaction ("COMMIT"), with a receipt: its SST_EVENT_COMPLETED says whether the server has it,
+ * or that this is unknown (SST_ERR_UNKNOWN).
  *
  * client        the client
  * transaction   of sst_begin()
@@ -964,8 +990,8 @@ SST_API int32_t sst_begin(sst_client *client);
 SST_API int32_t sst_commit(sst_client *client, uint32_t transaction, uint64_t cookie);
 
 /*
- * Aborts a transaction ("ABORT"). The messages that were acknowledged in it are not, and the server delivers them again:
- * at the latest when the connection ends. Their tokens have ended.
+ * Aborts a transaction ("ABORT"). The messages that were acknowledged in it are not, and the server delivers
+ * them again: at the latest when the connection ends. Their tokens have ended.
  *
  * client        the client
  * transaction   of sst_begin()
@@ -979,18 +1005,21 @@ SST_API int32_t sst_abort(sst_client *client, uint32_t transaction, uint64_t coo
  * 8  Events
  * ------------------------------------------------------------------------------------------- */
 
-/* sst_event.type. Fields that a type does not name are 0, empty, or -1 where that means none. */
+/*
+ * sst_event.type. Every type but SST_EVENT_NONE has version. Other fields that a type does not name are 0,
+ * empty, or -1 where that means none.
+ */
 enum {
     SST_EVENT_NONE = 0,
     /*
-     * The server has accepted the connection: version, attempt and server, heart_beat_send_ms and
+     * The server has accepted the connection: attempt and server, heart_beat_send_ms and
      * heart_beat_receive_ms as they were agreed, and headers, among them "session" and "server".
      */
     SST_EVENT_CONNECTED = 1,
     /*
      * An attempt, or a connection, has ended: status, stage, os_error, rule, attempt and server; retry_ms. If
-     * the server said why in ERROR, text is its message header, headers are all of them, and body is its body.
-     * sst_last_failure() says more.
+     * the server said why in ERROR, text is its message header, headers are all of them, and body is its
+     * body, with its size in body_total. sst_last_failure() says more.
      */
     SST_EVENT_DISCONNECTED = 2,
     /*
@@ -998,8 +1027,10 @@ enum {
      * SST_COMPLETED_UNSUBSCRIBE.
      */
     SST_EVENT_COMPLETED = 3,
-    /* After SST_ERR_FULL, for a frame: there is room again. It says nothing of subscriptions and transactions, of
-       which there are as many as the options allow. */
+    /*
+     * After SST_ERR_FULL for lack of room in an outbox or for ACK: there is room again. No event follows when
+     * there were as many subscriptions or transactions as the options allow.
+     */
     SST_EVENT_ROOM = 4,
     /*
      * A message came: subscription, token, destination, content_type, message_id, headers, body, body_offset,
@@ -1010,19 +1041,19 @@ enum {
     /* The connection has ended, and with it cookie transactions, of which the server has nothing. */
     SST_EVENT_TRANSACTIONS_LOST = 6,
     /*
-     * SST_OPTION_ASK_CREDENTIALS: an attempt waits for sst_credentials() or sst_withhold_credentials(), for as
-     * long as connect_timeout_ms allows. attempt and server are set.
+     * SST_OPTION_ASK_CREDENTIALS: an attempt waits for sst_credentials() or sst_withhold_credentials(), for
+     * as long as connect_timeout_ms allows. attempt and server are set.
      */
     SST_EVENT_CREDENTIALS = 11,
     /*
-     * SST_OPTION_ASK_ADDRESSES: an attempt waits for sst_addresses(). text is the host name to resolve, port the
-     * port to connect to; attempt and server are set.
+     * SST_OPTION_ASK_ADDRESSES: an attempt waits for sst_addresses(). text is the host name to resolve, port
+     * the port to connect to; attempt and server are set.
      */
     SST_EVENT_ADDRESSES = 12,
     /*
-     * SST_OPTION_OWN_TRANSPORT: the client needs a connection to the server with the name text, at port. Close
-     * the last one, open a new one, and call sst_engine_opened(), or sst_engine_closed() if that fails. attempt
-     * and server are set.
+     * SST_OPTION_OWN_TRANSPORT: the client needs a connection to the server with the name text, at port.
+     * Close the last one, open a new one, and call sst_engine_opened(), or sst_engine_closed() if that fails.
+     * attempt and server are set.
      */
     SST_EVENT_OPEN = 13
 };
@@ -1031,7 +1062,7 @@ enum {
 enum {
     SST_COMPLETED_SEND = 1,        /* sst_send() */
     SST_COMPLETED_SUBSCRIBE = 2,   /* sst_subscribe() */
-    SST_COMPLETED_UNSUBSCRIBE = 3, /* sst_unsubscribe() */
+    SST_COMPLETED_UNSUBSCRIBE = 3, /* sst_unsubscribe(), sst_unsubscribe_with() */
     SST_COMPLETED_COMMIT = 4,      /* sst_commit() */
     SST_COMPLETED_ABORT = 5        /* sst_abort() */
 };
@@ -1050,13 +1081,15 @@ typedef struct sst_event {
     int32_t stage;                  /* SST_STAGE_… */
     int32_t os_error;               /* errno, or an EAI_… value if status is SST_ERR_RESOLVE; 0: none */
     int32_t rule;                   /* SST_RULE_… */
-    uint32_t version;               /* SST_STOMP_…: the version that is spoken */
+    uint32_t version;               /* SST_STOMP_…: of this connection, or of the last one; before the first
+                                       one, the newest that is offered */
     uint32_t completed;             /* SST_COMPLETED_… */
-    uint32_t attempt;               /* how many attempts to connect there have been, this one included; wraps */
+    uint32_t attempt;               /* how many attempts to connect there have been, this one included;
+                                       wraps */
     uint32_t server;                /* which server of the URL, counted from 0 */
     uint32_t port;                  /* the server's port */
     int32_t retry_ms;               /* how long until the client reconnects by itself; -1: it will not */
-    uint64_t cookie;                /* of the frame */
+    uint64_t cookie;                /* of the frame; with SST_EVENT_TRANSACTIONS_LOST, how many there were */
     uint64_t token;                 /* for sst_ack(); 0: nothing to acknowledge, or it is not the last part */
     int32_t subscription;           /* of sst_subscribe(); -1: none of this client's */
     uint32_t part;                  /* SST_PART_FIRST, SST_PART_LAST, added up; 0: in the middle */
@@ -1069,8 +1102,8 @@ typedef struct sst_event {
     sst_bytes body;       /* or the part of it in this event */
     uint32_t body_offset; /* where this part begins */
     uint32_t body_total;  /* the size of the whole body */
-    sst_bytes text; /* what the server says, or its name. What a server says may be anything: quote it before it is
-                             logged */
+    sst_bytes text;       /* what the server says, or its name. What a server says may be anything: quote it
+                             before it is logged */
 } sst_event;
 
 /* A sst_event with its size set. */
@@ -1095,8 +1128,8 @@ typedef struct sst_event {
 SST_API int32_t sst_next_event(sst_client *client, sst_event *event);
 
 /*
- * Walks the headers of a frame that came. Names and values are without escapes; of a name that is there twice, the
- * first one counts ("Repeated Header Entries").
+ * Walks the headers of a frame that came. Names and values are without escapes; of a name that is there
+ * twice, the first one counts ("Repeated Header Entries").
  *
  * event      of SST_EVENT_CONNECTED, _DISCONNECTED or _MESSAGE, as long as its pointers are valid
  * position   begins with 0; moved to the next header
@@ -1119,16 +1152,17 @@ SST_API int32_t sst_header_next(const sst_event *event, size_t *position, sst_by
 SST_API int32_t sst_header_find(const sst_event *event, const sst_bytes *name, sst_bytes *value);
 
 /*
- * Describes an event in one line, for a log, without the body of a message. A text of the server is in quotation
- * marks, and what would control a terminal becomes \xNN. Later versions may say more, or in other words. Any
- * thread.
+ * Describes an event in one line, for a log, without the body of a message. A text of the server is in
+ * quotation marks, and what would control a terminal becomes \xNN. Later versions may say more, or in other
+ * words. Any thread.
  *
  * event      the event, as long as its pointers are valid
- * text       where to put the line, with a zero behind it and no line end, as far as there is room; NULL: nowhere
+ * text       where to put the line, with a zero behind it and no line end, as far as there is room; NULL:
+ *            nowhere
  * capacity   the bytes that are free there
  *
- * Returns how many bytes the line has, without the zero, however many of them there is room for; 0 if event is
- * NULL, or its size is smaller than version 1's.
+ * Returns how many bytes the line has, without the zero, however many of them there is room for; 0 if event
+ * is NULL, or its size is smaller than version 1's.
  */
 SST_API size_t sst_describe_event(const sst_event *event, char *text, size_t capacity);
 
@@ -1144,14 +1178,17 @@ SST_API size_t sst_describe_event(const sst_event *event, char *text, size_t cap
  * ------------------------------------------------------------------------------------------- */
 
 /*
- * Sends what is to be sent, receives what has arrived, and waits until there is an event, or until the time is
- * up. Releases the last event.
+ * Sends what is to be sent, receives what has arrived, and waits until there is an event, until the time is
+ * up, or until a signal handler has run. The call does not notice a signal that comes just before it, so a
+ * loop that checks flags must not wait with -1. Releases the last event.
  *
  * client       the client
  * timeout_ms   0 to 2,147,483,647; 0: only look; -1: without a limit
  *
- * Returns 1 if there is an event, 0 if not; or SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if timeout_ms is below
- * -1, or SST_ERR_STATE if nothing could end the wait, or the client is a bare engine.
+ * Returns 1 if there is an event; 0 if the time is up or a signal came; SST_ERR_NULL; SST_ERR_CLIENT, also if
+ * the program has closed sst_fd(); SST_ERR_OPTION if timeout_ms is below -1; or SST_ERR_STATE if the client
+ * is a bare engine, or timeout_ms is -1 and nothing could end the wait: the client is in
+ * SST_STATE_DISCONNECTED, and with submit_frames 0 no other thread can submit a message.
  */
 SST_API int32_t sst_wait(sst_client *client, int32_t timeout_ms);
 
@@ -1172,11 +1209,13 @@ SST_API int32_t sst_wait(sst_client *client, int32_t timeout_ms);
 SST_API int32_t sst_fd(const sst_client *client);
 
 /*
- * Returns when sst_service() has something to do even if the descriptor stays silent.
+ * Returns when sst_service() has something to do even if the descriptor stays silent. Ask after every call on
+ * the client: sst_send() makes it 0, and so does an event that waits to be taken.
  *
  * client   the client
  *
- * Returns milliseconds, 0 for at once, -1 for never; or SST_ERR_NULL or SST_ERR_CLIENT.
+ * Returns milliseconds from now, 0 for at once, -1 for never; or SST_ERR_NULL or SST_ERR_CLIENT (which are
+ * below -1).
  */
 SST_API int32_t sst_next_timeout_ms(sst_client *client);
 
@@ -1190,8 +1229,8 @@ SST_API int32_t sst_next_timeout_ms(sst_client *client);
 SST_API int32_t sst_service(sst_client *client);
 
 /*
- * Sends what is to be sent, as far as the kernel takes it at once, and does nothing else: it neither receives nor
- * releases the event that was taken last.
+ * Sends what is to be sent, as far as the kernel takes it at once, and does nothing else: it neither receives
+ * nor releases the event that was taken last.
  *
  * client   the client
  *
@@ -1203,9 +1242,9 @@ SST_API int32_t sst_flush(sst_client *client);
 /* ---------------------------------------------------------------------------------------------
  * 11  Running a client: the bare engine
  *
- * With SST_OPTION_OWN_TRANSPORT the program has the transport and the clock: a serial line, a TLS library with
- * its own sockets, a simulation. Bytes and times go in, bytes and events come out. now_ms is any clock that
- * does not go back; it may wrap. The functions do what smq_engine_…() do.
+ * With SST_OPTION_OWN_TRANSPORT the program has the transport and the clock: a serial line, a TLS library
+ * with its own sockets, a simulation. Bytes and times go in, bytes and events come out. now_ms is any clock
+ * that does not go back; it may wrap. The functions do what smq_engine_…() do.
  * ------------------------------------------------------------------------------------------- */
 
 /*
@@ -1225,8 +1264,8 @@ SST_API int32_t sst_engine_opened(sst_client *client, uint32_t now_ms);
  * os_error   an errno; 0: the peer closed it
  * now_ms     the time
  *
- * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if os_error is negative, or SST_ERR_STATE if there
- * was none.
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_OPTION if os_error is negative, or SST_ERR_STATE if
+ * there was none.
  */
 SST_API int32_t sst_engine_closed(sst_client *client, int32_t os_error, uint32_t now_ms);
 
@@ -1298,34 +1337,37 @@ SST_API int32_t sst_engine_timed_out(sst_client *client, uint32_t now_ms);
 /* ---------------------------------------------------------------------------------------------
  * 12  Other threads
  *
- * A client belongs to one thread, its owner. All other threads may only call sst_submit(). The owner may be one
- * of the program's own threads, or one that sst_runner_start() creates.
+ * A client belongs to one thread, its owner. All other threads may only call sst_submit(). The owner may be
+ * one of the program's own threads, or one that sst_runner_start() creates.
  * ------------------------------------------------------------------------------------------- */
 
 /*
  * Sends a message from any thread while another one owns the client: copies it into a queue of
  * sst_options.submit_frames. From there the owner moves it into the outbox, in its next sst_wait() or
- * sst_service(), as sst_send() would. The messages of one thread are sent in its order, those of several threads
- * in the order in which the calls ended.
+ * sst_service(), as sst_send() would. The messages of one thread are sent in its order, those of several
+ * threads in the order in which the calls ended.
  *
- * The call takes no lock and never waits, so it is fit for a SCHED_FIFO thread, for a signal handler, and for the
- * owner. It makes at most one system call, which wakes up the owner if nothing else is waiting to be moved. While
- * the outbox has no room messages wait here, and in the end the answer is SST_ERR_FULL; no event reports that there
- * is room again. overflow applies when a message is about to be moved into the outbox (SST_OVERFLOW_DROP_NEWEST
- * waits), and so does SST_SEND_URGENT: until then messages stay in their order. sst_disconnect() waits for a message that was submitted before it like for one in the outbox; a
- * later one waits for the next connection. With SST_OPTION_OWN_TRANSPORT it wakes up nobody.
+ * The call takes no lock and never waits, so it is fit for a SCHED_FIFO thread, for a signal handler, and for
+ * the owner. It makes at most one system call, which wakes up the owner if nothing else is waiting to be
+ * moved. While the outbox has no room messages wait here, and in the end the answer is SST_ERR_FULL; no event
+ * reports that there is room again. overflow applies when a message is about to be moved into the outbox
+ * (SST_OVERFLOW_DROP_NEWEST waits), and so does SST_SEND_URGENT: until then messages stay in their order.
+ * sst_disconnect() waits for a message that was submitted before it as it does for one in the outbox; a later
+ * one waits for the next connection. With SST_OPTION_OWN_TRANSPORT the call wakes up nobody.
  *
  * What only the owner can find out ends the message with SST_EVENT_COMPLETED and its cookie:
  * SST_ERR_SERVER_LIMIT if the version that the server has chosen does not have what is in it.
  *
- * The client must live until the call returns: end the threads that submit, or keep them from submitting, before
- * sst_client_close().
+ * The client must live until the call returns: end the threads that submit, or keep them from submitting,
+ * before sst_client_close().
  *
  * client   the client
  * frame    the message, in no transaction; copied, and may be released afterwards
  *
- * Returns SST_OK, or, with nothing changed, what sst_send() does but SST_ERR_STATE, and
- *   SST_ERR_TOO_LARGE       the parts are together larger than submit_bytes, or the frame is larger than the outbox
+ * Returns SST_OK, or, with nothing changed, an error of sst_send() but SST_ERR_STATE, and
+ *   SST_ERR_TRANSACTION     frame->transaction is not 0
+ *   SST_ERR_TOO_LARGE       the parts are together larger than submit_bytes, or the frame is larger than its
+ *                           outbox
  *   SST_ERR_NOT_SUPPORTED   submit_frames is 0; or urgent_frames is 0, and the message is urgent
  *   SST_ERR_FULL            submit_frames are waiting
  */
@@ -1335,8 +1377,8 @@ SST_API int32_t sst_submit(sst_client *client, const sst_frame *frame);
 typedef void (*sst_handler)(void *user, sst_client *client, const sst_event *event);
 
 /*
- * A thread that owns a client, in the program's memory: aligned to SST_MEMORY_ALIGNMENT, and all zero before the
- * first sst_runner_start(). It must not be moved or copied while it runs.
+ * A thread that owns a client, in the program's memory: aligned to SST_MEMORY_ALIGNMENT, and all zero before
+ * the first sst_runner_start(). It must not be moved or copied while it runs.
  */
 typedef struct sst_runner {
     int32_t os_error; /* why sst_runner_start() returned SST_ERR_NO_THREAD: an errno */
@@ -1353,15 +1395,15 @@ typedef struct sst_runner {
 /* How a runner runs a client. */
 typedef struct sst_runner_options {
     uint32_t size;        /* sizeof(sst_runner_options) */
-    int32_t priority;     /* 1 to 99: SCHED_FIFO with this priority, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; 0:
-                             scheduled like the thread that starts it */
-    uint32_t stack_bytes; /* 131,072 to 268,435,456; 0: libc's default. The library needs less than 32,768 of it,
-                             the rest is for on_event */
+    int32_t priority;     /* 1 to 99: SCHED_FIFO with this priority, which needs CAP_SYS_NICE or
+                             RLIMIT_RTPRIO; 0: scheduled like the thread that starts it */
+    uint32_t stack_bytes; /* 131,072 to 268,435,456; 0: libc's default. The library needs less than 32,768 of
+                             it, the rest is for on_event */
     uint32_t reserved;    /* 0 */
     sst_bytes name;       /* shown by ps and gdb: at most 15 bytes, none of them zero; empty: sst-runner */
-    sst_handler on_event; /* gets each event, in the runner's thread, which owns the client. It may call anything on
-                             the client, as after sst_next_event(), except sst_client_close(). NULL: events are
-                             discarded */
+    sst_handler on_event; /* gets each event, in the runner's thread, which owns the client. It may call
+                             anything on the client, as after sst_next_event(), except sst_client_close().
+                             NULL: events are discarded */
     void *user;           /* for on_event */
 } sst_runner_options;
 
@@ -1370,10 +1412,10 @@ typedef struct sst_runner_options {
     { sizeof(sst_runner_options), 0, 0, 0, { NULL, 0 }, NULL, NULL }
 
 /*
- * Starts a thread that owns the client until sst_runner_stop(). It connects the client unless it is connected or
- * connecting, runs it, and passes its events to on_event, beginning with those that wait already. Meanwhile other
- * threads may only call sst_submit() and sst_runner_stop(); so subscribe before, or in on_event. All signals are
- * blocked in the thread.
+ * Starts a thread that owns the client until sst_runner_stop(). It connects the client unless it is connected
+ * or connecting, runs it, and passes its events to on_event, beginning with those that wait already.
+ * Meanwhile other threads may only call sst_submit() and sst_runner_stop(); so subscribe before, or in
+ * on_event. All signals are blocked in the thread.
  *
  * runner    a runner that does not run
  * client    a client that no other runner has; the calling thread is its owner
@@ -1386,22 +1428,23 @@ typedef struct sst_runner_options {
  *   SST_ERR_OPTION          priority, stack_bytes or name is out of range
  *   SST_ERR_STATE           the runner runs; SST_OPTION_OWN_TRANSPORT
  *   SST_ERR_NO_DESCRIPTOR   the process or the system has none left with which to wake up the thread
- *   SST_ERR_NO_THREAD       os_error is EAGAIN: there are too many threads; EPERM: the process may not have this
- *                           priority; EINVAL: the stack is too small for this system
+ *   SST_ERR_NO_THREAD       os_error is EAGAIN: there are too many threads; EPERM: the process may not have
+ *                           this priority; EINVAL: the stack is too small for this system
  */
 SST_API int32_t sst_runner_start(sst_runner *runner, sst_client *client, const sst_runner_options *options);
 
 /*
- * Makes the runner disconnect with sst_disconnect(), and waits until its thread has ended: not longer than drain_ms
- * and the seven seconds that a graceful disconnect may take, plus the time of on_event. The last event that on_event
- * gets is SST_EVENT_DISCONNECTED, if there was a connection or an attempt. Afterwards the calling thread owns the
- * client, and sst_runner_start() may be called again. This and sst_wait() are the only calls that wait.
+ * Makes the runner disconnect with sst_disconnect(), and waits until its thread has ended: not longer than
+ * drain_ms and the seven seconds that a graceful disconnect may take, plus the time of on_event. The last
+ * event that on_event gets is SST_EVENT_DISCONNECTED, if there was a connection or an attempt. Afterwards the
+ * calling thread owns the client, and sst_runner_start() may be called again. This and sst_wait() are the
+ * only calls that wait.
  *
  * runner     the runner; if it does not run, nothing is done
  * drain_ms   0 to 86,400,000 milliseconds; 0: do not wait for frames that wait to be sent or confirmed
  *
- * Returns SST_OK, SST_ERR_NULL, SST_ERR_OPTION if drain_ms is above its range, or SST_ERR_STATE from on_event, which
- * cannot wait for its own thread, and while another thread starts or stops the runner.
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_OPTION if drain_ms is above its range, or SST_ERR_STATE from
+ * on_event, which cannot wait for its own thread, and while another thread starts or stops the runner.
  */
 SST_API int32_t sst_runner_stop(sst_runner *runner, uint32_t drain_ms);
 
@@ -1409,7 +1452,7 @@ SST_API int32_t sst_runner_stop(sst_runner *runner, uint32_t drain_ms);
  * 13  Numbers, the log, and the frames
  * ------------------------------------------------------------------------------------------- */
 
-/* What a client has done, since it was made, and what it has to do. */
+/* What a client has done since it was made, and what it still has to do. */
 typedef struct sst_stats {
     uint32_t size;        /* in: sizeof(sst_stats) */
     uint32_t connections; /* CONNECTED */
@@ -1428,7 +1471,7 @@ typedef struct sst_stats {
     uint32_t outbox_bytes_peak; /* the highest value so far */
     uint32_t outbox_frames;     /* that have not ended, or whose completion was not taken */
     uint32_t outbox_frames_peak;
-    uint32_t urgent_frames; /* the same of urgent ones */
+    uint32_t urgent_frames; /* the same of urgent messages, which are not among the four numbers above */
     uint32_t urgent_frames_peak;
     uint32_t receipts_due;   /* that the server owes now */
     uint32_t held;           /* messages that wait for sst_ack() or sst_nack() */
@@ -1466,7 +1509,8 @@ typedef struct sst_stats {
  * client   the client
  * stats    where to put them; stats->size must be set
  *
- * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STRUCT_SIZE if stats->size is smaller than version 1's.
+ * Returns SST_OK, SST_ERR_NULL, SST_ERR_CLIENT, or SST_ERR_STRUCT_SIZE if stats->size is smaller than version
+ * 1's.
  */
 SST_API int32_t sst_client_stats(const sst_client *client, sst_stats *stats);
 
@@ -1479,9 +1523,9 @@ enum {
 };
 
 /*
- * The log entries, with the two numbers that go with each. The first number of SST_LOG_ENDED: 0 requested, 1 refused,
- * 2 server_closed, 3 malformed, 4 headers that are too large, 5 heart-beat, 7 resolve, 8 network, 9 closed, 10
- * timeout, 11 credentials, 12 tls, 13 proxy, 14 websocket.
+ * The log entries, with the two numbers that go with each. The first number of SST_LOG_ENDED: 0 requested, 1
+ * refused, 2 server_closed, 3 malformed, 4 headers that are too large, 5 heart-beat, 7 resolve, 8 network, 9
+ * closed, 10 timeout, 11 credentials, 12 tls, 13 proxy, 14 websocket.
  */
 enum {
     SST_LOG_ATTEMPT = 1,        /* info: an attempt to connect begins: its number; server as in sst_event */
@@ -1499,8 +1543,8 @@ enum {
 };
 
 /*
- * Is told what a client does. The call that does it calls this function, in its own thread; the function must not
- * call the client. It is told no secrets: no login, passcode, destination or body.
+ * Is told what a client does. The call that does it calls this function, in its own thread; the function must
+ * not call the client. It is told no secrets: no login, passcode, destination or body.
  *
  * user     what sst_set_log() was given
  * level    SST_LOG_WARNING to SST_LOG_DEBUG
@@ -1511,8 +1555,8 @@ enum {
 typedef void (*sst_log)(void *user, int32_t level, int32_t what, int32_t number, int32_t other);
 
 /*
- * Sets or removes the log function of a client. It is for the program's log: everything that a program has to act on
- * is an event.
+ * Sets or removes the log function of a client. It is for the program's log: everything that a program has to
+ * act on is an event.
  *
  * client   the client
  * level    SST_LOG_OFF to SST_LOG_DEBUG
@@ -1530,12 +1574,14 @@ enum {
 };
 
 /*
- * A frame that went over the connection, before TLS and WebSocket. It is whole in data, from the first byte of its command
- * to the zero at its end, except for these, of which the beginning is there: CONNECT with a passcode, up to that; one that is
- * larger than the receive buffer; and what is no frame, because of which the connection ends.
+ * A frame that went over the connection, as it is before TLS and WebSocket. data has all of it, from the
+ * first byte of its command to the zero at its end. Of these data has the beginning only: CONNECT with a
+ * passcode, up to the passcode; a frame that is larger than the receive buffer; and bytes that are no frame,
+ * because of which the connection ends.
  *
- * One that is sent is told when its first byte was handed to the system, one that is received when its last one has
- * come, before the client does anything about it. Headers have their escapes. Heart-beats are not told.
+ * The function is told a frame that is sent when the first byte was handed to the system, and one that is
+ * received when the last byte has come, before the client acts on it. Headers have their escapes. Heart-beats
+ * are not told.
  */
 typedef struct sst_observed {
     uint32_t size;      /* sizeof(sst_observed) of the library */
@@ -1546,8 +1592,8 @@ typedef struct sst_observed {
 } sst_observed;
 
 /*
- * Is told a frame. The call that sends or receives it calls this function, in its own thread; the function must not
- * call the client, and what it is given is valid until it returns.
+ * Is told a frame. The call that sends or receives it calls this function, in its own thread; the function
+ * must not call the client, and what it is given is valid until it returns.
  *
  * user    what sst_set_tap() was given
  * frame   the frame
@@ -1560,8 +1606,9 @@ enum {
 };
 
 /*
- * Sets or removes the function of a client that is told each frame, as stomp.js' debug and tcpdump are. Without one
- * nothing is done for it. One that is set while a connection is open is told the frames that begin from then on.
+ * Sets or removes the function of a client that is told each frame, as stomp.js' debug and tcpdump are.
+ * Without one nothing is done for it. One that is set while a connection is open is told the frames that
+ * begin from then on.
  *
  * client   the client
  * flags    SST_TAP_…, added up

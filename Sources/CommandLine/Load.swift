@@ -135,7 +135,7 @@ class Load {
     guard arguments.rate == 0 && (arguments.subscribers > 0 || isConfirmed) else { return .max }
     var ended = !isConfirmed ? published : completed + failed
     if isShared {
-      ended = min(ended, max(received, givenUp))
+      if arguments.subscribers > 0 { ended = min(ended, max(received, givenUp)) }
     } else {
       for count in arrived { ended = min(ended, count) }
     }

@@ -183,7 +183,7 @@ struct FrameQueue: ~Copyable {
 
   /// False: there is no place for it now.
   mutating func appendFailed(cookie: UInt64) -> Bool {
-    guard let offset = room(for: Self.failedSize) else { return false }
+    guard let offset = place(for: Self.failedSize) else { return false }
     append(
       Entry(
         cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),

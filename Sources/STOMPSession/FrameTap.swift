@@ -13,7 +13,7 @@ public import Storage
   public let bytes: UnsafeRawBufferPointer
 }
 
-/// Who is told of each frame that goes over the connection, before TLS and WebSocket.
+/// A function that is told of each frame that goes over the connection, before TLS and WebSocket.
 @safe public struct FrameTap: BitwiseCopyable {
   public typealias Function = @convention(c) (UnsafeMutableRawPointer?, UnsafeRawPointer) -> Void
 

@@ -75,7 +75,7 @@ public struct STOMPSession: ~Copyable {
   public internal(set) var hasDisconnect = false
   /// When nobody waits any longer for DISCONNECT to be sent, and for its receipt.
   var leaveDeadline: Instant? = nil
-  /// Who is told of frames.
+  /// The function that is told of frames.
   var tap: FrameTap? = nil
   /// The front of `control` is the beginning of a frame.
   var isControlInStep = true

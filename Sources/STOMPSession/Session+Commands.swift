@@ -152,19 +152,19 @@ extension STOMPSession {
 
   /// `send` would not find the queue full.
   public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
-    frame.isUrgent
-      ? Self.hasRoom(for: frame, in: urgent, version, sent(of: .urgent))
-      : Self.hasRoom(for: frame, in: outbox, version, sent(of: .outbox))
+    // One that can't be sent is told by `sendNothing`, which takes a place in the outbox, urgent or not.
+    guard let size = try? frame.size(version, number: frame.isUrgent ? urgent.nextNumber : outbox.nextNumber) else {
+      return outbox.hasRoom(for: FrameQueue.failedSize)
+    }
+    return frame.isUrgent
+      ? Self.hasRoom(for: size, frame.overflow, in: urgent, sent(of: .urgent))
+      : Self.hasRoom(for: size, frame.overflow, in: outbox, sent(of: .outbox))
   }
 
   private static func hasRoom(
-    for frame: borrowing OutgoingFrame, in queue: borrowing FrameQueue, _ version: STOMPVersion, _ sent: Int
+    for size: Int, _ overflow: Overflow, in queue: borrowing FrameQueue, _ sent: Int
   ) -> Bool {
-    guard let size = try? frame.size(version, number: queue.nextNumber) else {
-      return queue.hasRoom(for: FrameQueue.failedSize)
-    }
-    return queue.hasRoom(for: size)
-      || frame.overflow == .dropOldest && queue.canMakeRoom(for: size, sent: sent)
+    queue.hasRoom(for: size) || overflow == .dropOldest && queue.canMakeRoom(for: size, sent: sent)
   }
 
   /// How many bytes of the frame at the front were sent.

@@ -8,15 +8,16 @@ import Storage
 /// The driver, on Linux.
 typealias Client = STOMPDriver<Linux>
 
-/// What is at the beginning of the caller's block: `sst_client *` points to it. Nothing in it changes as long as the client
-/// lives, because other threads read it while the owner changes the client. Therefore the client is behind it.
+/// What is at the beginning of the caller's block: `sst_client *` points to it. Other threads read `magic` and `submitter`
+/// while the owner changes the client. Therefore these do not change as long as the client lives, and the client is behind
+/// the handle.
 @safe struct ClientHandle: ~Copyable {
   /// It comes first, because the thread sanitizer of Swift 6.3.1 takes the first field for the address of `client`.
   private let start: UnsafeMutablePointer<Client>
   /// Distinguishes a client from other memory, and from a client that was closed.
   var magic: UInt32
   let submitter: FrameSubmitter
-  /// The function of `sst_set_tap`.
+  /// The function of `sst_set_tap`. Only the owner uses it.
   var tap: OwnTap? = nil
 
   /// The caller guarantees that there is a client at `start`, which is the handle's from now on.

@@ -28,6 +28,7 @@ func write(_ event: sst_event, to line: inout TextWriter) {
     unsafe line.add(name: sst_rule_name(event.rule))
   }
   unsafe line.add(", ", event.text)
+  if unsafe event.type == Int32(SST_EVENT_DISCONNECTED) { unsafe line.add(", ", firstLine(event.body)) }
   if unsafe event.type == Int32(SST_EVENT_CONNECTED) {
     line.add(", version 1.")
     unsafe line.add(Int32(bitPattern: event.version) &- Int32(SST_STOMP_1_0))
@@ -45,6 +46,14 @@ func write(_ event: sst_event, to line: inout TextWriter) {
   unsafe line.add(", cookie ", event.cookie)
   unsafe line.add(", attempt ", Counter(event.attempt).uint64)
   unsafe line.add(", retry in ms ", event.retry_ms, unless: -1)
+}
+
+/// RabbitMQ says in the body of ERROR what is wrong, ActiveMQ the same as in `message`, and where in its sources.
+private func firstLine(_ body: sst_bytes) -> sst_bytes {
+  guard let data = unsafe body.data else { return unsafe body }
+  let most = unsafe Span(
+    _unsafeStart: data.assumingMemoryBound(to: UInt8.self), count: min(body.size, 120))
+  return unsafe sst_bytes(data: data, size: ByteSearch.firstIndex(of: UInt8(ascii: "\n"), in: most, from: 0))
 }
 
 extension TextWriter {

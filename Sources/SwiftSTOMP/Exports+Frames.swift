@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapters 2, 5, 6 and 7: headers, and what a program wants of the server.
+// The C functions of chapters 2, 5, 6, 7, and sst_submit() of chapter 12: headers, and what a program wants of the server.
 
 import CInterface
 public import CSwiftSTOMP
@@ -55,8 +55,8 @@ public func sst_send(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_frame>
   return Status.ok.rawValue
 }
 
-/// Whether a frame consists of a destination and a body alone, and no flag but SST_SEND_QUIET. That it does not says nothing:
-/// `sendAny` knows what is wrong.
+/// Whether a frame consists of a destination and a body alone, with no flag but SST_SEND_QUIET. All others, and those that are
+/// wrong, are for `sendAny`.
 @inline(__always)
 private func isPlain(_ frame: UnsafePointer<sst_frame>) -> Bool {
   unsafe frame.pointee.size == UInt32(MemoryLayout<sst_frame>.size)
@@ -129,7 +129,7 @@ private func outgoing(_ frame: UnsafePointer<sst_frame>) throws(Status) -> Outgo
   return outgoing
 }
 
-/// What is larger than the number of any is none.
+/// The number of a transaction has 16 bits, so there is none with a larger one.
 private func transaction(_ number: UInt32) throws(Status) -> UInt16 {
   guard let number = UInt16(exactly: number) else { throw .transaction }
   return number

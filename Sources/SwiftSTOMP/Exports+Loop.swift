@@ -95,8 +95,9 @@ private func nextHeader(
     throw .structSize
   }
   let lines = try unsafe span(event.pointee.headers)
+  // What `HeaderReader.strips` says of CONNECTED and ERROR.
   let strips =
-    unsafe event.pointee.type == Int32(SST_EVENT_CONNECTED)
+    unsafe event.pointee.type != Int32(SST_EVENT_MESSAGE)
     || event.pointee.version == UInt32(SST_STOMP_1_2)
   var reader = HeaderReader(lines, strips: strips, from: position)
   guard let header = reader.next() else { return false }

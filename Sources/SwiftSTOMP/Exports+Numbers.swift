@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapter 13: numbers, and the log.
+// The C functions of chapter 13: numbers, the log, and the tap.
 
 import CInterface
 public import CSwiftSTOMP

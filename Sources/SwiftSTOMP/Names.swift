@@ -173,13 +173,13 @@ private var serverTexts: NameList {
       \0\
       the server refused it\0\
       the server sent ERROR, which ends the connection\0\
-      the server was silent for twice the time of its heart-beats\0\
+      the server was silent for two and a half times the time of its heart-beats\0\
       the connection ended before the receipt came: the server may have it, or not\0\
       the server sent more than there is room for\0\
       the version that the server has chosen does not have this\0\
       \0\
       \0\
-      its connection ended before it was sent
+      its connection ended before it was sent, or it made room for a later one
       """)
 }
 

@@ -97,14 +97,14 @@ final class Arguments: CommonArguments {
       STOMP.Header(name: Array(value[..<colon]), value: Array(value[(colon + 1)...].drop { $0 == 32 })))
   }
 
-  private func list(_ option: Option, _ header: STOMP.Header) throws(ExitError) -> [UInt8] {
+  private func list(_ given: Option, _ header: STOMP.Header) throws(ExitError) -> [UInt8] {
     var list: [UInt8] = []
     if STOMP.put(header, into: &list) == SST_OK { return list }
     let name = header.name.printable
-    if let option = writtenByTheLibrary.first(where: { header.name == $0.name }) {
-      throw usageError("-H: the library writes \(name) itself\(option.instead)")
+    if let own = writtenByTheLibrary.first(where: { header.name == $0.name }) {
+      throw usageError("\(given.name): the library writes \(name) itself\(own.instead)")
     }
-    throw usageError("\(option.name): \(name) is not UTF-8, has a zero, or is too long")
+    throw usageError("\(given.name): \(name) is not UTF-8, has a zero, or is too long")
   }
 }
 

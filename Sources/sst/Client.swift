@@ -111,7 +111,8 @@ final class Client {
       unsafe event.headers = STOMP.headers(of: &raw)
     }
     unsafe event.text = STOMP.copy(raw.text)
-    unsafe raw.body.size = Swift.min(raw.body.size, payloadLimit)
+    // What the broker says of an error is shown.
+    if unsafe raw.type == SST_EVENT_MESSAGE { unsafe raw.body.size = Swift.min(raw.body.size, payloadLimit) }
     unsafe event.payload = STOMP.copy(raw.body)
     return event
   }

@@ -6,9 +6,10 @@ final class Printer {
 
   init(_ arguments: Arguments) { self.arguments = arguments }
 
-  func print(_ message: Event, to output: Output) {
+  /// Throws if the message can't be printed as it was asked for: then it is not acknowledged.
+  func print(_ message: Event, to output: Output) throws(ExitError) {
     if let format = arguments.format {
-      formatted(message, format, to: output)
+      try formatted(message, format, to: output)
     } else {
       if arguments.verbose { output.write(shown(message.destination, output) + [32]) }
       output.write(shown(message.payload, output))
@@ -21,7 +22,9 @@ final class Printer {
     output.isTerminal ? bytes.onTerminal : bytes
   }
 
-  private func formatted(_ message: Event, _ format: [Format.Piece], to output: Output) {
+  private func formatted(
+    _ message: Event, _ format: [Format.Piece], to output: Output
+  ) throws(ExitError) {
     let now = System.wall
     for piece in format {
       switch piece {
@@ -29,7 +32,7 @@ final class Printer {
       case .time(78): output.write(decimal(Int64(now.nanoseconds), digits: 9))
       case .time(let letter): output.write(System.time(letter, now.seconds))
       case .field(let letter, let field):
-        output.write(shown(value(letter, field, message, now, output), output))
+        output.write(shown(try value(letter, field, message, now, output), output))
       }
     }
   }
@@ -37,10 +40,10 @@ final class Printer {
   private func value(
     _ letter: UInt8, _ field: Format.Field, _ message: Event, _ now: (seconds: Int64, nanoseconds: Int32),
     _ output: Output
-  ) -> [UInt8] {
+  ) throws(ExitError) -> [UInt8] {
     switch letter {
     case 73: return field.cut(System.dateAndTime(now.seconds))  // I
-    case 74: return json(message, now, isQuoted: false, output)  // J
+    case 74: return try json(message, now, isQuoted: false, output)  // J
     case 85: return Text("\(now.seconds).\(decimal(Int64(now.nanoseconds), digits: 9))").bytes  // U
     case 88: return field.hexadecimal(message.payload, "0123456789ABCDEF")  // X
     case 98:  // b: the width is the most, too
@@ -49,7 +52,7 @@ final class Printer {
     case 100: return field.cut(message.destination)  // d
     case 104: return headers(message)  // h
     case 105: return field.cut(message.messageID)  // i
-    case 106: return json(message, now, isQuoted: true, output)  // j
+    case 106: return try json(message, now, isQuoted: true, output)  // j
     case 108: return field.pad(decimal(Int64(message.payload.count)))  // l
     default: return field.hexadecimal(message.payload, "0123456789abcdef")  // x
     }
@@ -67,7 +70,7 @@ final class Printer {
 
   private func json(
     _ message: Event, _ now: (seconds: Int64, nanoseconds: Int32), isQuoted: Bool, _ output: Output
-  ) -> [UInt8] {
+  ) throws(ExitError) -> [UInt8] {
     var json = JSONWriter(isPretty: arguments.pretty, isForTerminal: output.isTerminal)
     json.beginObject()
     json.key("tst")
@@ -90,8 +93,7 @@ final class Printer {
       if isQuoted {
         json.string(message.payload)
       } else if !json.copy(message.payload) {
-        printError(arguments.command.title, "the body from \(message.destination.escaped) is not JSON")
-        return []
+        throw ExitError(text: "the body from \(message.destination.escaped) is not JSON, and stays there")
       }
     } else {
       json.key("body_hex")

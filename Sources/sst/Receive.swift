@@ -97,12 +97,10 @@ private final class Receiver {
       isSubscribed = true
     case SST_EVENT_MESSAGE:
       if event.status != SST_OK {
-        if !arguments.quiet {
-          printError(
-            "sst receive", "a message of more than 256 KiB had no content-length, and was not printed")
-        }
+        // Going on would acknowledge it with the next one.
+        throw ExitError(text: "a message of more than 256 KiB has no content-length, and stays there")
       } else if let message = assembly.add(event) {
-        printer.print(message, to: loop.output)
+        try printer.print(message, to: loop.output)
         counted += 1
         if counted == arguments.count { isDone = true }
         if message.token != 0 { tokens.append(message.token) }

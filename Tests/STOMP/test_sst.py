@@ -88,18 +88,21 @@ def test_files_and_repetitions(rabbit, queue, tmp_path):
     assert printed == f"256000 {file.read_bytes().hex()}\n9 {b'all'.hex()}0a{b'of it'.hex()}\n0 \n0 \n"
 
 
-def test_a_transaction_that_is_cut_leaves_nothing(rabbit, queue):
-    program = subprocess.Popen([SST, "send", *rabbit, "-t", queue, "-l", "--transaction"], stdin=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=environment())
+def test_a_transaction_that_is_cut_leaves_nothing(rabbit, queue, tmp_path):
+    errors = tmp_path / "errors"
+    with errors.open("wb") as to:
+        program = subprocess.Popen([SST, "send", *rabbit, "-t", queue, "-l", "--transaction", "-d"],
+                                   stdin=subprocess.PIPE, stderr=to, text=True, env=environment())
     program.stdin.write("one\ntwo\n")
     program.stdin.flush()
+    wait_for(lambda: "is connected" in errors.read_text(), "a connection", PATIENCE)
     with pytest.raises(subprocess.TimeoutExpired):
         program.wait(0.3)
     program.send_signal(signal.SIGTERM)
-    assert program.wait(PATIENCE) == 143 and "interrupted before everything was sent" in program.stderr.read()
+    assert program.wait(PATIENCE) == 143 and "interrupted before everything was sent" in errors.read_text()
     program.stdin.close()
-    program.stderr.close()
-    assert sst("receive", *rabbit, "-t", queue, "-W", 1).returncode == 27
+    fine("send", *rabbit, "-t", queue, "-m", "last")
+    assert fine("receive", *rabbit, "-t", queue, "-C", 1) == "last\n"
 
 
 def test_what_the_broker_refuses(rabbit):
@@ -124,7 +127,13 @@ def test_a_queue_keeps_what_is_not_printed(at, queue):
 def test_modes_of_acknowledgement(rabbit, queue, mode):
     fine("send", *rabbit, "-t", queue, "-l", stdin="1\n2\n")
     assert fine("receive", *rabbit, "-t", queue, "--ack", mode, "-C", 2, "-N") == "12"
-    assert sst("receive", *rabbit, "-t", queue, "-W", 1).stderr == "sst receive: the time of -W is up\n"
+    fine("send", *rabbit, "-t", queue, "-m", "last")  # they were acknowledged: nothing is before it
+    assert fine("receive", *rabbit, "-t", queue, "-C", 1) == "last\n"
+
+
+def test_the_time_is_up(rabbit, queue):
+    result = sst("receive", *rabbit, "-t", queue, "-W", 1)
+    assert result.returncode == 27 and result.stderr == "sst receive: the time of -W is up\n"
 
 
 def test_formats(rabbit, queue):

@@ -280,7 +280,7 @@ def test_a_program_that_is_busy():
     busy = threading.Event()
 
     def script(connection: Connection) -> None:
-        connection.accept(heart_beat="20,0")
+        connection.accept(heart_beat="200,0")
         connection.receipt(connection.expect("SUBSCRIBE"))
         assert busy.wait(PATIENCE)
         connection.raw(b"\n")
@@ -290,10 +290,10 @@ def test_a_program_that_is_busy():
             connection.read()
 
     with Scripted(script) as server:
-        client = Client(server.url, heart_beat_receive_ms=20, reconnect=False)
+        client = Client(server.url, heart_beat_receive_ms=200, reconnect=False)
         client.connect(timeout=PATIENCE)
         client.subscribe("/q", timeout=PATIENCE)
-        time.sleep(0.3)  # far longer than the library waits for a heart-beat: the program does something else
+        time.sleep(1)  # far longer than the library waits for a heart-beat: the program does something else
         busy.set()
         assert written.wait(PATIENCE)
         assert client.receive(PATIENCE).body == b"here"
@@ -418,7 +418,7 @@ def test_connected_that_does_not_come():
     with Scripted(eats, accepts) as server:
         client = Client(server.url, connect_timeout_ms=200, reconnect_min_ms=10)
         client.connect(timeout=PATIENCE, retry=True)
-        assert client.stats["ended_timeout"] == 1 and client.is_connected
+        assert client.stats["ended_timeout"] >= 1 and client.is_connected
         client.disconnect()
         client.close()
 

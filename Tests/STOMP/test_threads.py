@@ -3,6 +3,7 @@ order."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -41,6 +42,8 @@ def test_nobody_listens(queue, program):
     done = subprocess.run([program, f"stomp://127.0.0.1:{free_port()}", queue, "1", "20"], capture_output=True, text=True,
                           timeout=PATIENCE)
     assert done.returncode == 0, done
-    assert done.stdout.splitlines() == [
-        "delivered 0 failed 0 logged 0",
-        "sent 0 submitted 20 full as counted waiting 4 outbox 16 connections 0"]
+    first, second = done.stdout.splitlines()
+    assert first == "delivered 0 failed 0 logged 0"
+    found = re.fullmatch(r"sent 0 submitted 20 full as counted waiting (\d+) outbox (\d+) connections 0", second)
+    # How many the owner has moved before it was stopped depends on the machine; the outbox has 16 places.
+    assert found and int(found[1]) + int(found[2]) == 20 and int(found[2]) <= 16, second

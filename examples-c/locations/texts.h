@@ -65,8 +65,11 @@ static inline void texts_add(struct texts *texts, sst_client *client, const sst_
     bool whole = event->part == (SST_PART_FIRST | SST_PART_LAST) && event->status == SST_OK;
     if (!event->token) return; /* not the last part of a large one */
     if (!whole || event->body.size >= TEXT_BYTES || texts->count == TEXTS) {
-        fprintf(stderr, "locationd: a text of %u bytes is dropped: there is room for %d\n", event->body_total,
-                TEXT_BYTES - 1);
+        if (texts->count == TEXTS)
+            fprintf(stderr, "locationd: a text is dropped: %d others wait\n", TEXTS);
+        else
+            fprintf(stderr, "locationd: a text of %u bytes is dropped: there is room for %d\n", event->body_total,
+                    TEXT_BYTES - 1);
         sst_ack(client, event->token, 0);
         return;
     }

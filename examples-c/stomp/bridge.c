@@ -1,8 +1,7 @@
 /*
  * A bridge between MQTT and STOMP, in one thread with one poll(): bridge [MQTT-URL [FILTER [STOMP-URL [PREFIX]]]]. What is
  * published to FILTER, by default gateway/#, is sent to PREFIX and the topic with dots, /topic/gateway.7.status; what is
- * sent to /queue/to-mqtt with a header "topic" is published. Ctrl-C ends
- * it.
+ * sent to /queue/to-mqtt with a header "topic" is published. Ctrl-C ends it.
  *
  * A message of MQTT is acknowledged when the other side has confirmed it, and the other way round: what was on its way
  * when the bridge ended comes again, perhaps twice.
@@ -41,16 +40,26 @@ static void to_stomp(smq_client *mqtt, sst_client *stomp, const smq_event *messa
 static void to_mqtt(smq_client *mqtt, sst_client *stomp, const sst_event *event) {
     sst_bytes name = sst_string("topic"), topic;
     smq_message message = SMQ_MESSAGE_INIT;
-    if (sst_header_find(event, &name, &topic) == 1) {
+    int is_whole = event->status == SST_OK && event->part == (SST_PART_FIRST | SST_PART_LAST);
+    int32_t status = SMQ_ERR_TOPIC_NAME;
+    if (is_whole && sst_header_find(event, &name, &topic) == 1) {
         message.qos = 1;
         message.topic.data = topic.data;
         message.topic.size = topic.size;
         message.payload.data = event->body.data;
         message.payload.size = event->body.size;
         message.cookie = event->token;
-        if (smq_publish(mqtt, &message) == SMQ_OK) return;
+        status = smq_publish(mqtt, &message);
+        if (status == SMQ_OK) return;
     }
-    if (event->token) sst_nack(stomp, event->token, 0);
+    if (!event->token) return; /* a part, but not the last one */
+    if (status == SMQ_ERR_FULL) {
+        sst_nack(stomp, event->token, 0); /* later */
+    } else {
+        /* Refused, RabbitMQ would deliver it again at once, without end. */
+        fprintf(stderr, "stomp: a message without a good topic, or too large, is dropped\n");
+        sst_ack(stomp, event->token, 0);
+    }
 }
 
 static void mqtt_events(smq_client *mqtt, sst_client *stomp) {

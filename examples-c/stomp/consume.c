@@ -1,6 +1,8 @@
 /*
  * Consumes messages, each acknowledged for itself: consume [URL [DESTINATION [SELECTOR]]]. A message whose body begins with
- * "bad" is refused. It reconnects, and subscribes again, whenever it loses the server; Ctrl-C ends it.
+ * "bad" is refused: ActiveMQ then moves it to its dead letter queue, but RabbitMQ delivers it again at once, without end. A
+ * program for RabbitMQ acknowledges what it cannot use. The client reconnects, and subscribes again, whenever it loses the
+ * server; Ctrl-C ends the program.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "client.h"

@@ -29,11 +29,13 @@ int main(int argc, char **argv) {
     subscription.destination = sst_string(argc > 2 ? argv[2] : "/queue/in");
     subscription.ack = SST_ACK_CLIENT_INDIVIDUAL;
     const char *to = argc > 3 ? argv[3] : "/queue/out";
+    options.receive_bytes = 1 << 20; /* the body of a message has to be there at once */
+    options.outbox_bytes = 1 << 21;
 
     sst_client *client = NULL;
     void *memory = NULL;
     sst_event event = SST_EVENT_INIT;
-    int32_t status = start(&client, &memory, &options);
+    int32_t status = start(&client, &memory, &options), result = EXIT_SUCCESS;
     if (status == SST_OK) status = sst_subscribe(client, &subscription);
     if (status < 0) return failed("transaction", status);
     stop_on_signals();
@@ -41,7 +43,11 @@ int main(int argc, char **argv) {
         if (stop) sst_disconnect(client, 5000);
         sst_wait(client, 1000);
         while (sst_next_event(client, &event) == 1) {
-            if (event.type == SST_EVENT_MESSAGE && event.token) {
+            if (event.type == SST_EVENT_MESSAGE && (event.status || event.part != (SST_PART_FIRST | SST_PART_LAST))) {
+                print_event(stderr, &event); /* it is larger than receive_bytes, and stays in its queue */
+                result = EXIT_FAILURE;
+                stop = 1;
+            } else if (event.type == SST_EVENT_MESSAGE && event.token) {
                 status = move(client, &event, to);
                 if (status != SST_OK) failed("moving", status);
             } else if (event.type != SST_EVENT_COMPLETED || event.status) {
@@ -50,5 +56,5 @@ int main(int argc, char **argv) {
         }
     }
     end(client, memory);
-    return EXIT_SUCCESS;
+    return result;
 }

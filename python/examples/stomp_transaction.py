@@ -17,7 +17,7 @@ def main(url: str = "stomp://guest:guest@127.0.0.1", queue: str = "/queue/reques
         while answered < int(count):
             request = client.receive()
             if "reply-to" not in request.headers:
-                request.nack()
+                request.ack()  # nobody waits for an answer; refused, RabbitMQ would deliver it again at once
                 continue
             try:
                 answer(client, request)

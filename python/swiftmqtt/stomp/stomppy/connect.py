@@ -101,8 +101,8 @@ class Connection(listener.Publisher):
         self._hosts = [(host, int(port)) for host, port in host_and_ports or [("localhost", 61613)]]
         self._options: dict[str, Any] = dict(
             reconnect=False,
-            # CONNECT of 1.0 has no host in stomp.py, and RabbitMQ takes "/" then, as it does here.
-            virtual_host=vhost or ("/" if self._version == Version.STOMP_1_0 else self._hosts[0][0]),
+            # CONNECT of 1.0 and 1.1 has no host in stomp.py unless it is given, and RabbitMQ takes "/" then, as it does here.
+            virtual_host=vhost or (self._hosts[0][0] if self._version == Version.STOMP_1_2 else "/"),
             heart_beat_send_ms=heartbeats[0] or OFF,
             heart_beat_receive_ms=heartbeats[1] or OFF,
             connect_timeout_ms=round(timeout * 1000) if timeout else 0,
