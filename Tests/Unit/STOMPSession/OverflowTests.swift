@@ -75,6 +75,15 @@ struct OverflowTests {
     #expect(bodies(harness) == ["2", "3", "4"])
   }
 
+  /// Where nothing could be dropped, the application is told when there is room.
+  @Test func roomBehindWhatHasToStay() {
+    let harness = offline()
+    for body in 1...3 { #expect(harness.send("\(body)", quiet: true) == nil) }
+    #expect(harness.send("4", quiet: true, overflow: .dropOldest) == .full && harness.events() == [])
+    harness.connect()
+    #expect(bodies(harness) == ["1", "2", "3"] && harness.events() == ["room"])
+  }
+
   /// Of which a part was sent, or which waits for its receipt.
   @Test(arguments: [false, true])
   func whatIsBeingSent(_ hasReceipt: Bool) {
@@ -207,5 +216,24 @@ struct OverflowTests {
     harness.session.connectionClosed()
     harness.connect()
     #expect(bodies(harness) == ["1"] && harness.session.isDrained == true)
+  }
+
+  /// The version of the connection does not have what one says.
+  @Test func urgentOnesOfAnotherVersion() {
+    let harness = withUrgent()
+    #expect(harness.send("1", to: "a\\b", cookie: 1, urgent: true) == nil)
+    harness.connect("1.0")
+    #expect(harness.sent() == "" && harness.events() == ["completed 1 version"])
+  }
+
+  /// Sent or not: who drains waits for its end.
+  @Test func drainingWaitsForUrgentOnes() {
+    let harness = withUrgent()
+    harness.connect()
+    #expect(harness.send("1", receipt: true, urgent: true) == nil && harness.session.isDrained == false)
+    _ = harness.sent()
+    #expect(harness.session.isDrained == false)
+    harness.say("RECEIPT/receipt-id:u1//^")
+    #expect(harness.session.isDrained == true)
   }
 }
