@@ -30,6 +30,8 @@ struct STOMPLimitTests {
     let harness = Harness { $0.heartBeat = HeartBeat(sends: 0, wants: 500) }
     harness.connect("1.2", more: "heart-beat:\(promised),0/")
     #expect(harness.session.agreedHeartBeat.wants == promised)
+    // Reading has stopped for the event, and goes on from here.
+    harness.session.advance(to: harness.now)
     harness.now = harness.now.advanced(by: 0x4FFF_FFFF)
     harness.session.timedOut(at: harness.now)
     #expect(harness.session.closeReason == nil)
