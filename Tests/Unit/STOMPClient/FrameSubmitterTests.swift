@@ -182,6 +182,7 @@ private final class EngineHarness {
     harness.connect()
     #expect(harness.submit("1") == nil)
     harness.engine.beginDisconnect()
+    #expect(harness.engine.isDrained == false)
     #expect(harness.submit("2") == nil && harness.work() && !harness.work())
     #expect(harness.sent().hasSuffix("//1^") && harness.engine.isDrained)
     #expect(harness.engine.sendFinalPacket() && harness.sent() == "DISCONNECT/receipt:bye//^")

@@ -118,6 +118,33 @@ struct STOMPLimitTests {
     #expect(harness.sent() == "")
   }
 
+  /// It was confirmed, and is unsubscribed from before anybody was told: there is one result, the last.
+  @Test func aResultThatNobodyHasTaken() throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d", cookie: 1)
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    try harness.session.unsubscribe(0, headers: Span(), cookie: 2)
+    #expect(harness.session.hasEvent == false && harness.events() == [])
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s65536//^")
+    #expect(harness.events() == ["unsubscribed 0 2"] && harness.session.hasEvent == false)
+  }
+
+  /// Half of the places are to be free, so that the application is not told of each.
+  @Test func roomForHalfOfThem() {
+    let harness = Harness { $0.outboxFrames = 4 }
+    harness.connect()
+    for _ in 1...4 { #expect(harness.send("1", receipt: true, quiet: true) == nil) }
+    #expect(harness.send("1") == .full)
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:1//^")
+    #expect(harness.events() == [])
+    harness.say("RECEIPT/receipt-id:2//^")
+    #expect(harness.events() == ["room"])
+  }
+
   // MARK: Memory
 
   /// What is larger than any outbox is refused before a byte of it is read: its pointer may be wrong.
