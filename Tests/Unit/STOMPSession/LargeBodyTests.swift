@@ -53,4 +53,14 @@ struct LargeBodyTests {
       return
     }
   }
+
+  /// Whoever has not begun with it is not told of a beginning that has no end; a message that is whole stays.
+  @Test(arguments: [true, false])
+  func aConnectionThatEndsInTheMiddle(_ isLarge: Bool) throws {
+    let harness = try subscribed()
+    harness.say(isLarge ? Self.message() : "MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^")
+    #expect(harness.session.hasEvent == true)
+    harness.session.connectionClosed()
+    #expect(harness.events() == (isLarge ? [] : ["message 0 d \"1\""]))
+  }
 }
