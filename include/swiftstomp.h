@@ -777,7 +777,7 @@ enum {
 /*
  * sst_frame.overflow, the overflow policy: what happens to a message when the outbox is full, because the
  * link is slow or has been down for long. A message with any policy but SST_OVERFLOW_REFUSE may be dropped
- * for a later one as long as its first byte was not sent. Each message that was dropped for a later one, and
+ * for a later one as long as its first byte was not sent, on this connection or an earlier one. Each message that was dropped for a later one, and
  * is not quiet, ends in an SST_EVENT_COMPLETED of its own with SST_ERR_DROPPED. That completion keeps one of
  * outbox_frames, or of urgent_frames, until it is taken: where these are what is used up, and not the bytes, only
  * quiet messages make room.

@@ -163,7 +163,9 @@ struct FrameQueue: ~Copyable {
   }
 
   private func isDroppable(_ index: Int, sent: Int) -> Bool {
-    entries[at: index].isDroppable && entries[at: index].state == .queued && (index > unsent || sent == 0)
+    // One that was sent on an earlier connection may have arrived.
+    entries[at: index].isDroppable && entries[at: index].state == .queued && !entries[at: index].isRepeated
+      && (index > unsent || sent == 0)
   }
 
   @_lifetime(&self)

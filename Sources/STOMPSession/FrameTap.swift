@@ -134,6 +134,7 @@ extension STOMPSession {
     arrival.isTold = true
     let frame = arrival.parser.frame
     let length = arrival.hasHead ? frame.contentLength.map { frame.bodyOffset &+ $0 &+ 1 } ?? 0 : 0
-    tap.tell(.received, receiver.bytes, length: length, at: now)
+    let count = length > 0 ? min(length, receiver.count) : receiver.count
+    tap.tell(.received, receiver.bytes(at: 0, count: count), length: length, at: now)
   }
 }

@@ -153,7 +153,8 @@ extension STOMPSession {
   /// `send` would not find the queue full.
   public func hasRoom(for frame: borrowing OutgoingFrame) -> Bool {
     // One that can't be sent is told by `sendNothing`, which takes a place in the outbox, urgent or not.
-    guard let size = try? frame.size(version, number: frame.isUrgent ? urgent.nextNumber : outbox.nextNumber) else {
+    guard let size = try? frame.size(version, number: frame.isUrgent ? urgent.nextNumber : outbox.nextNumber)
+    else {
       return outbox.hasRoom(for: FrameQueue.failedSize)
     }
     return frame.isUrgent

@@ -18,12 +18,14 @@ extension STOMPSession {
 
   /// Looks for bytes to send. True: they are in `output`.
   public mutating func prepareTransmit(at now: Instant) -> Bool {
+    // As long as no byte of a frame was sent, another one may go first.
+    if sending.sent == 0, sending.source != .connect, sending.source != .control { sending = Sending() }
     if sending.source == .none { choose(at: now) }
     if sending.source == .outbox {
-      // Found once, although `output` is asked for more than once: it goes over all frames that wait. DISCONNECT goes out behind
-      // the first of them.
-      sending.window =
-        hasDisconnect ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
+      // Found once, although `output` is asked for more than once: it goes over all frames that wait. What has to go first goes
+      // out behind the first of them.
+      let isFollowed = hasDisconnect || !control.isEmpty || urgent.hasUnsent || subscriptions.unsent > 0
+      sending.window = isFollowed ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
     }
     return sending.source != .none
   }

@@ -757,6 +757,7 @@ def test_a_forgotten_client_gives_its_descriptors_back(coilmq):
         (lambda c: c.send("/q", "a", again=True), Status.OPTION),
         (lambda c: c.send("/q", "a", receipt="yes"), Status.OPTION),
         (lambda c: c.send("/q", "a", transaction=9), Status.TRANSACTION),
+        (lambda c: c.send("/q", "a", transaction=65_536), Status.TRANSACTION),
         (lambda c: c.send("/q", "a", cookie=-1), Status.OPTION),
         (lambda c: c.send("/q", "a", overflow=3), Status.OPTION),
         (lambda c: c.send("/q", "a", urgent=2), Status.OPTION),

@@ -76,6 +76,15 @@ struct OverflowTests {
     #expect(bodies(harness) == ["2", "3", "4"])
   }
 
+  /// Where nothing could be dropped, the application is told when there is room.
+  @Test func roomBehindWhatHasToStay() {
+    let harness = offline()
+    for body in 1...3 { #expect(harness.send("\(body)", quiet: true) == nil) }
+    #expect(harness.send("4", quiet: true, overflow: .dropOldest) == .full && harness.events() == [])
+    harness.connect()
+    #expect(bodies(harness) == ["1", "2", "3"] && harness.events() == ["room"])
+  }
+
   /// Of which a part was sent, or which waits for its receipt.
   @Test(arguments: [false, true])
   func whatIsBeingSent(_ hasReceipt: Bool) {
@@ -172,6 +181,37 @@ struct OverflowTests {
     #expect(harness.events().count == 5)
   }
 
+  /// Whatever the transport takes at a time, what has to go first waits for no more than the frame that was begun.
+  @Test(arguments: [1, 10, 30, 1000])
+  func nothingIsOvertaken(_ piece: Int) throws {
+    let harness = Harness { ($0.outboxBytes, $0.urgentFrames, $0.urgentBytes) = (2000, 2, 120) }
+    _ = try harness.subscribe("d", .individual)
+    harness.connect()
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^")
+    _ = harness.events()
+    for body in 1...9 { #expect(harness.send("\(body)") == nil) }
+    #expect(harness.part(3).count == 3)
+    try harness.session.acknowledge(harness.token)
+    #expect(harness.send("u", urgent: true) == nil)
+    _ = try harness.subscribe("e")
+    let frames = harness.sent(piece).split(separator: "^")
+    #expect(frames[0].hasSuffix("/1") && frames[1].hasPrefix("ACK") && frames[2].hasSuffix("/u"))
+    #expect(frames[3].hasPrefix("SUBSCRIBE") && frames[4].hasSuffix("/2") && frames.count == 12)
+  }
+
+  /// The server may have it: it goes again, and makes no room.
+  @Test func whatWasSentBefore() {
+    let harness = Harness { ($0.outboxFrames, $0.outboxBytes) = (4, 60) }
+    harness.connect()
+    #expect(harness.send("1", cookie: 1, receipt: true, again: true, overflow: .dropOldest) == nil)
+    _ = harness.sent()
+    harness.session.connectionClosed()
+    #expect(harness.send("2", cookie: 2, overflow: .dropOldest) == .full && harness.events() == [])
+    harness.connect()
+    #expect(bodies(harness) == ["1"])
+  }
+
   /// They have room when the outbox has none, and receipts of their own.
   @Test func urgentOnesHaveRoomOfTheirOwn() {
     let harness = withUrgent()
@@ -211,5 +251,24 @@ struct OverflowTests {
     harness.session.connectionClosed()
     harness.connect()
     #expect(bodies(harness) == ["1"] && harness.session.isDrained == true)
+  }
+
+  /// The version of the connection does not have what one says.
+  @Test func urgentOnesOfAnotherVersion() {
+    let harness = withUrgent()
+    #expect(harness.send("1", to: "a\\b", cookie: 1, urgent: true) == nil)
+    harness.connect("1.0")
+    #expect(harness.sent() == "" && harness.events() == ["completed 1 version"])
+  }
+
+  /// Sent or not: who drains waits for its end.
+  @Test func drainingWaitsForUrgentOnes() {
+    let harness = withUrgent()
+    harness.connect()
+    #expect(harness.send("1", receipt: true, urgent: true) == nil && harness.session.isDrained == false)
+    _ = harness.sent()
+    #expect(harness.session.isDrained == false)
+    harness.say("RECEIPT/receipt-id:u1//^")
+    #expect(harness.session.isDrained == true)
   }
 }

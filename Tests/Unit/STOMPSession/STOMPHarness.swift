@@ -164,6 +164,7 @@ final class STOMPHarness {
     case .room: return "room"
     case .message(let message):
       token = message.token
+      bodySize = message.bodySize
       let body = received(message.body)
       let destination = received(session.eventFrame.destination.shifted(by: session.eventOffset))
       let marks =
@@ -174,6 +175,8 @@ final class STOMPHarness {
   }
 
   private(set) var token: UInt64 = 0
+  /// Of the whole message, of which this may be a part.
+  private(set) var bodySize = 0
   /// The last `send` dropped its own frame.
   private(set) var wasDropped = false
 

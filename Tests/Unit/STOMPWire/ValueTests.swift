@@ -72,4 +72,14 @@ import Testing
   func numbersOfManyDigits(_ text: String, _ expected: Int?) {
     #expect(DecimalNumber.parse(Array(text.utf8).span, most: 0x7FFF_FFFF) == expected)
   }
+
+  @Test(
+    arguments: [
+      ("0", 0), ("0000000001", 1), ("4294967295", .max), ("4294967296", nil), ("4294967300", nil),
+      ("9999999999", nil),
+      ("00000000001", nil), ("", nil), ("1a", nil), ("-1", nil),
+    ] as [(String, UInt32?)])
+  func numbersOf32Bits(_ text: String, _ expected: UInt32?) {
+    #expect(DecimalNumber.parse32(Array(text.utf8).span) == expected)
+  }
 }
