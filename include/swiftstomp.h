@@ -758,8 +758,8 @@ enum {
      */
     SST_SEND_AGAIN = 2,
     /*
-     * There is no SST_EVENT_COMPLETED if it succeeds, only if it fails. One that makes room for a later one has not
-     * failed: sst_stats.messages_dropped counts it.
+     * There is no SST_EVENT_COMPLETED if it succeeds, only if it fails. One that makes room for a later one
+     * has not failed: sst_stats.messages_dropped counts it.
      */
     SST_SEND_QUIET = 4,
     /*
@@ -777,10 +777,10 @@ enum {
 /*
  * sst_frame.overflow, the overflow policy: what happens to a message when the outbox is full, because the
  * link is slow or has been down for long. A message with any policy but SST_OVERFLOW_REFUSE may be dropped
- * for a later one as long as its first byte was not sent, on this connection or an earlier one. Each message that was dropped for a later one, and
- * is not quiet, ends in an SST_EVENT_COMPLETED of its own with SST_ERR_DROPPED. That completion keeps one of
- * outbox_frames, or of urgent_frames, until it is taken: where these are what is used up, and not the bytes, only
- * quiet messages make room.
+ * for a later one as long as its first byte was not sent, on this connection or an earlier one. Each message
+ * that was dropped for a later one, and is not quiet, ends in an SST_EVENT_COMPLETED of its own with
+ * SST_ERR_DROPPED. That completion keeps one of outbox_frames, or of urgent_frames, until it is taken: where
+ * these are what is used up, and not the bytes, only quiet messages make room.
  */
 enum {
     SST_OVERFLOW_REFUSE = 0,      /* the call returns SST_ERR_FULL */
@@ -1464,15 +1464,12 @@ typedef struct sst_stats {
     uint64_t receive_calls;
     uint64_t messages_sent;     /* sst_send() and sst_submit() that were completed with SST_OK */
     uint64_t messages_failed;   /* and with anything else, but for those that made room */
-    uint64_t messages_dropped;  /* that made room for others, SST_DROPPED included */
     uint64_t messages_received; /* each counted once however many parts it had */
     uint64_t messages_oversize; /* whose body was dropped for lack of room */
     uint32_t outbox_bytes;      /* in use now */
     uint32_t outbox_bytes_peak; /* the highest value so far */
     uint32_t outbox_frames;     /* that have not ended, or whose completion was not taken */
     uint32_t outbox_frames_peak;
-    uint32_t urgent_frames; /* the same of urgent messages, which are not among the four numbers above */
-    uint32_t urgent_frames_peak;
     uint32_t receipts_due;   /* that the server owes now */
     uint32_t held;           /* messages that wait for sst_ack() or sst_nack() */
     uint32_t submit_waiting; /* frames that are submitted and not yet in the outbox */
@@ -1494,13 +1491,17 @@ typedef struct sst_stats {
     uint32_t ended_proxy;         /* SST_ERR_PROXY */
     uint32_t ended_tls;           /* SST_ERR_TLS */
     uint32_t ended_websocket;     /* SST_ERR_WEBSOCKET */
+    uint32_t urgent_frames;       /* as outbox_frames, of urgent messages, which are not among those */
+    uint64_t messages_dropped;    /* that made room for others, SST_DROPPED included */
+    uint32_t urgent_frames_peak;  /* the highest value so far */
+    uint32_t reserved;            /* 0 */
 } sst_stats;
 
 /* A sst_stats with its size set. */
 #define SST_STATS_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(sst_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0, 0, 0, 0, 0                                                                                     \
+            0, 0, 0, 0, 0, 0, 0, 0, 0                                                                                  \
     }
 
 /*

@@ -67,6 +67,7 @@ public func nameFault<Options: BitwiseCopyable>(
 
 /// Leaves these bits of each four bytes of a field.
 @inline(never)
+@_optimize(size)
 private func change<Options: BitwiseCopyable>(
   _ options: inout Options, _ range: Range<Int>, keeping mask: UInt32
 ) {
@@ -78,6 +79,7 @@ private func change<Options: BitwiseCopyable>(
   }
 }
 
+@_optimize(size)
 private func hasFlag<Options: BitwiseCopyable>(
   _ options: borrowing Options, _ range: Range<Int>, beyond count: Int32
 ) -> Bool {

@@ -97,12 +97,14 @@ class Stats(Sized):
     _fields_ = fields(
         "u32 size connections",
         "u64 frames_sent frames_received bytes_sent bytes_received send_calls receive_calls messages_sent messages_failed "
-        "messages_dropped messages_received messages_oversize",
-        "u32 outbox_bytes outbox_bytes_peak outbox_frames outbox_frames_peak urgent_frames urgent_frames_peak receipts_due held "
+        "messages_received messages_oversize",
+        "u32 outbox_bytes outbox_bytes_peak outbox_frames outbox_frames_peak receipts_due held "
         "submit_waiting submit_peak",
         "u64 submitted submit_full",
         "u32 attempts ended_requested ended_refused ended_server_closed ended_malformed ended_heart_beat ended_resolve "
-        "ended_network ended_closed ended_timeout ended_credentials ended_proxy ended_tls ended_websocket",
+        "ended_network ended_closed ended_timeout ended_credentials ended_proxy ended_tls ended_websocket urgent_frames",
+        "u64 messages_dropped",
+        "u32 urgent_frames_peak reserved",
     )
 
 
