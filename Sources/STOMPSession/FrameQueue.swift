@@ -74,8 +74,8 @@ struct FrameQueue: ~Copyable {
 
   // MARK: Getters
 
-  /// How many are still to be sent.
-  var unsentCount: Int { entries.count &- unsent }
+  /// How many frames the last call of `transmitted` has ended.
+  private(set) var transmittedFrames = 0
 
   var counts: OutboxCounts {
     var counts = OutboxCounts()
@@ -252,12 +252,14 @@ struct FrameQueue: ~Copyable {
   /// `count` bytes behind the first `sent` ones went to the transport. Returns how many bytes of the next frame did.
   @_optimize(speed)
   mutating func transmitted(_ count: Int, behind sent: Int) -> Int {
+    transmittedFrames = 0
     var rest = endQuiet(sent &+ count)
     while hasUnsent {
       let slot = entries.slot(at: unsent)
       let size = Int(entries[slot].size)
       guard rest >= size else { break }
       rest &-= size
+      transmittedFrames &+= 1
       if entries[slot].hasReceipt {
         entries[slot].state = .sent
         unconfirmed &+= 1
@@ -286,7 +288,8 @@ struct FrameQueue: ~Copyable {
       slot = entries.slot(after: slot)
       index &+= 1
     }
-    delivered.add(index &- unsent)
+    transmittedFrames = index &- unsent
+    delivered.add(transmittedFrames)
     unsent = index
     skipSent()
     return rest

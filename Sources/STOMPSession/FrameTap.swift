@@ -39,22 +39,17 @@ public import Storage
 
 /// A frame is told when the first byte of it was sent, and when all of it has come, before anything is done about it.
 extension STOMPSession {
-  public mutating func observe(_ tap: FrameTap?) {
-    self.tap = tap
-    // What is under way was not told from its beginning on.
-    isControlInStep = control.isEmpty
-  }
+  public mutating func observe(_ tap: FrameTap?) { self.tap = tap }
 
   /// `count` bytes from the front of `output` were taken, and are still there.
   @inline(never)
   @_optimize(size)
-  mutating func tellSent(_ count: Int, by tap: FrameTap, at now: Instant) {
+  func tellSent(_ count: Int, by tap: FrameTap, at now: Instant) {
     switch sending.source {
     case .none: break
     case .connect: if sending.sent == 0 { tellConnect(by: tap, at: now) }
     case .control:
       tellControl(count, by: tap, at: now)
-      isControlInStep = endsFrame(count)
     case .subscription:
       guard sending.sent == 0 else { return }
       let frame = subscriptions.frame(of: sending.slot)
@@ -97,7 +92,7 @@ extension STOMPSession {
   }
 
   /// Behind these bytes the next frame begins: they end with that of one, and perhaps heart-beats behind it.
-  private func endsFrame(_ count: Int) -> Bool {
+  func endsFrame(_ count: Int) -> Bool {
     let bytes = control.bytes
     var end = count
     while end > 0, bytes[end &- 1] == UInt8(ascii: "\n") { end &-= 1 }

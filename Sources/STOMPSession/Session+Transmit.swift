@@ -91,6 +91,7 @@ extension STOMPSession {
       sending = Sending()
     case .control:
       counters.framesSent.add(Self.frames(in: control, count))
+      isControlInStep = endsFrame(count)
       control.removeFirst(count)
       guard control.isEmpty else { return }
       sending = Sending()
@@ -108,9 +109,8 @@ extension STOMPSession {
   private static func transmitted(
     _ count: Int, _ sending: inout Sending, of queue: inout FrameQueue, _ counters: inout STOMPCounters
   ) {
-    let queued = queue.unsentCount
     sending.sent = queue.transmitted(count, behind: sending.sent)
-    counters.framesSent.add(queued &- queue.unsentCount)
+    counters.framesSent.add(queue.transmittedFrames)
     // Between two frames others may go first.
     if sending.sent == 0 { sending = Sending() }
   }

@@ -186,7 +186,8 @@ static void read_answers(struct device *device) {
         else
             fputs(how_to_answer, stderr);
     }
-    if (device->answers_end) complain("standard input", "it has ended: texts wait until the program does");
+    if (device->answers_end)
+        complain("standard input", "it has ended, and nobody can confirm texts: the broker keeps them");
 }
 
 static void run_texts(struct device *device, int64_t now) {
@@ -374,9 +375,9 @@ static void open_source(struct device *device) {
     } else if (options->nmea) {
         sensor.nmea.path = options->nmea;
         sensor.nmea.speed = options->baud;
-        if (!nmea_source(source, &sensor.nmea, &replay)) refuse_option("nmea", strerror(errno));
+        if (!nmea_source(source, &sensor.nmea, &replay)) refuse_path("nmea", options->nmea, strerror(errno));
     } else if (options->gpx) {
-        if (!gpx_open(&replay, &sensor.gpx, options->gpx)) refuse_option("gpx", strerror(errno));
+        if (!gpx_open(&replay, &sensor.gpx, options->gpx)) refuse_path("gpx", options->gpx, strerror(errno));
         replay_source(source, &replay);
     } else {
         sensor.simulated.latitude = options->latitude;

@@ -69,6 +69,12 @@ static inline void refuse_option(const char *option, const char *why) {
     exit(2);
 }
 
+/* Of a file or a device that an option names. */
+static inline void refuse_path(const char *option, const char *path, const char *why) {
+    fprintf(stderr, "locationd: --%s %s: %s\n", option, path, why);
+    exit(2);
+}
+
 static inline double option_number(const char *option, const char *text, double least, double most) {
     double value;
     char why[80];
@@ -257,6 +263,7 @@ static inline void read_options(int argc, char **argv, struct options *options) 
         }
     }
     if (sources != 1 || optind != argc) {
+        if (sources != 1) fputs("locationd: one of --gpsd, --nmea, --gpx and --simulate is needed\n", stderr);
         fputs(usage, stderr);
         exit(2);
     }

@@ -143,6 +143,15 @@ struct FrameTapTests {
     #expect(harness.part(4).count == 4)
     harness.session.observe(record.tap())
     #expect(harness.sent().hasSuffix("^") && record.lines == ["> ACK/id:a//^"])
+    // One that waits, and of which nothing was sent.
+    record.lines = []
+    harness.say(Self.message("3"))
+    _ = harness.events()
+    try harness.session.acknowledge(harness.token)
+    harness.session.observe(record.tap())
+    _ = harness.sent()
+    #expect(record.lines.last == "> ACK/id:a//^")
+    record.lines = ["before"]
     harness.session.observe(nil)
     #expect(harness.send("1") == nil && harness.sent().isEmpty == false && record.lines.count == 1)
   }

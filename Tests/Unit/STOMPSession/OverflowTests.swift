@@ -32,6 +32,8 @@ struct OverflowTests {
     harness.connect()
     #expect(bodies(harness) == ["3", "4", "5"])
     #expect(harness.session.outboxCounts.delivered.uint64 == 3)
+    // CONNECT and these.
+    #expect(harness.session.counters.framesSent.uint64 == 4)
   }
 
   /// One that is not quiet is told. It keeps its place until then, and no bytes.
