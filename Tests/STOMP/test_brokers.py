@@ -107,7 +107,9 @@ def rabbitmq_of_its_own(tmp_path):
 def test_a_wrong_passcode(rabbitmq, queue, run):
     program = run("send", rabbitmq.url.replace("guest@", "wrong@"), queue, "x")
     assert program.wait(PATIENCE) == 1
-    assert 'SST_ERR_REFUSED: the server refused it, stage accept, "Bad CONNECT"' in program.complained
+    # And the reason, which RabbitMQ says in the body.
+    assert ('SST_ERR_REFUSED: the server refused it, stage accept, "Bad CONNECT", "Access refused for user \'guest\'"'
+            in program.complained)
 
 
 def test_over_a_websocket(rabbitmq, queue, run):

@@ -243,6 +243,11 @@ def test_activemq_takes_a_client_id_once(activemq, clients):
     assert caught.value.status == stomp.Status.REFUSED
 
 
+def test_rabbitmq_says_why_in_the_body(rabbitmq, clients):
+    with pytest.raises(stomp.PeerError, match="'Bad CONNECT', \"Access refused for user 'guest'\""):
+        clients(rabbitmq, url=rabbitmq.url.replace("guest@", "wrong@"), reconnect=False)
+
+
 # ---- Durable subscriptions
 
 # What CONNECT has for one, and SUBSCRIBE and UNSUBSCRIBE.

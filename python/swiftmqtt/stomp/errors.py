@@ -68,6 +68,9 @@ class Error(Exception):
             said.append(self.server)
         if self.text:
             said.append(repr(self.text))
+        # RabbitMQ says there what is wrong, ActiveMQ the same as in its text, and where in its sources.
+        if (first := self.body.partition(b"\n")[0][:120].decode("utf-8", "replace").strip()) and first != self.text:
+            said.append(repr(first))
         if self.os_error:
             said.append(os_error_text(int(self.status), self.os_error))
         if self.rule:
