@@ -828,9 +828,9 @@ typedef struct sst_frame {
  * frame    the message
  *
  * Returns SST_OK or SST_DROPPED, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE,
- *   SST_ERR_OPTION        flags or overflow are unknown; SST_SEND_AGAIN without SST_SEND_RECEIPT;
- *                         SST_SEND_AGAIN, SST_SEND_URGENT or an overflow policy in a transaction;
- *                         SST_SEND_URGENT, and urgent_frames is 0
+ *   SST_ERR_OPTION        flags or overflow are unknown, SST_SEND_AGAIN is without SST_SEND_RECEIPT,
+ *                         SST_SEND_URGENT without urgent_frames, or one of these or an overflow policy
+ *                         is in a transaction
  *   SST_ERR_STATE         the client is disconnecting
  *   SST_ERR_DESTINATION   the destination is empty, or no text that a header may have
  *   SST_ERR_HEADER        content_type or headers are not what they have to be
