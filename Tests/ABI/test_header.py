@@ -89,7 +89,7 @@ def test_an_init_macro_sets_every_field(tmp_path, header, macro, compiler, langu
 
 
 # A program has a buffer, or bytes, for these, or gets them from the library: there is nothing that could be a default.
-WITHOUT_INIT = {"smq_completion", "smq_bytes", "smq_properties", "smq_packet", "sst_bytes", "sst_headers"}
+WITHOUT_INIT = {"smq_completion", "smq_bytes", "smq_properties", "smq_packet", "sst_bytes", "sst_headers", "sst_observed"}
 
 
 @EACH
