@@ -61,12 +61,13 @@ let package = Package(
     module("Capture", "Storage"),
     module("MQTTWire", "Storage"),
     module("STOMPWire", "Storage"),
-    module("STOMPSession", "Storage", "STOMPWire"),
+    module("STOMPSession", "Storage", "Journal", "STOMPWire"),
     module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
-    module("Driver", "Storage", "Platform", "Transports"),
-    module("STOMPClient", "Storage", "STOMPSession", "STOMPWire", "Platform", "Transports", "Driver"),
+    module("Driver", "Storage", "Journal", "Platform", "Transports"),
+    module(
+      "STOMPClient", "Storage", "Journal", "STOMPSession", "STOMPWire", "Platform", "Transports", "Driver"),
     module(
       "MQTTClient", "Storage", "Journal", "Capture", "MQTTSession", "MQTTWire", "Platform", "Transports",
       "Driver"),
@@ -75,10 +76,10 @@ let package = Package(
       "Driver",
       "Transports"),
     module(
-      "SwiftSTOMP", "CSwiftSTOMP", "CInterface", "Storage", "STOMPClient", "STOMPSession", "STOMPWire",
+      "SwiftSTOMP", "CSwiftSTOMP", "CInterface", "Storage", "Journal", "STOMPClient", "STOMPSession", "STOMPWire",
       "Platform", "Driver", "Transports"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "MQTTClient", "MQTTSession",
+      "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "Journal", "MQTTClient", "MQTTSession",
       "MQTTWire", "Platform", "Transports", "Driver"),
     program(
       "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
@@ -90,7 +91,8 @@ let package = Package(
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),
     tests("STOMPWireTests", of: "STOMPWire", "STOMPWire", "Storage", "TestSupport"),
     tests("STOMPClientTests", of: "STOMPClient", "STOMPClient", "Driver", "Storage"),
-    tests("STOMPSessionTests", of: "STOMPSession", "STOMPSession", "STOMPWire", "Storage", "TestSupport"),
+    tests(
+      "STOMPSessionTests", of: "STOMPSession", "STOMPSession", "STOMPWire", "Journal", "Storage", "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
     tests(

@@ -19,6 +19,7 @@
  *    11  Running a client: the bare engine
  *    12  Other threads
  *    13  Numbers, the log, and the frames
+ *    14  The journal
  *
  * CONVENTIONS
  *
@@ -46,6 +47,8 @@
  *     -2xx  there is no room now      the call changed nothing; try again later
  *     -3xx  the server                an event: the connection is over, or a frame was not accepted
  *     -4xx  the network               an event: the connection is over
+ *     -5xx  the journal               the client was not made, what is new is not stored (an event), or a
+ *                                     frame was not accepted
  *
  * Pointers. A pointer in an event is valid until the next sst_next_event(), sst_wait(), sst_service(),
  * sst_engine_timed_out(), sst_connect() or sst_client_close() on the same client; until then it may be passed
@@ -169,8 +172,17 @@ enum {
     SST_ERR_TLS = -407,         /* TLS failed: sst_last_failure() has the cause */
     SST_ERR_PROXY = -408,       /* the proxy refused the connection, or the peer is not a proxy of this kind:
                                    sst_last_failure() has its answer */
-    SST_ERR_WEBSOCKET = -409    /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
+    SST_ERR_WEBSOCKET = -409,   /* the WebSocket could not be opened, or the server broke a rule of RFC 6455:
                                    sst_last_failure() has HTTP's answer, or the close code */
+
+    /* The journal. */
+    SST_ERR_JOURNAL = -501,         /* it cannot be read or written: in an event, os_error is the errno; or
+                                       SST_SEND_STORE, and there is none */
+    SST_ERR_JOURNAL_LOCKED = -502,  /* another process, or another client, has it open */
+    SST_ERR_JOURNAL_CORRUPT = -503, /* something in it that was durable is not as it was written, or the
+                                       file is no journal. Nothing was changed */
+    SST_ERR_JOURNAL_OTHER = -504,   /* it is one of libswiftmqtt, or of a newer library */
+    SST_ERR_JOURNAL_SIZE = -505     /* it has more than these options have room for */
 };
 
 /* Where an attempt to connect, or a connection, ended. */
@@ -501,6 +513,29 @@ typedef struct sst_options {
      */
     uint32_t urgent_frames; /* 0: there is none; 1 to 256 */
     uint32_t urgent_bytes;  /* 64 to 268,435,456; 0: 128 for each */
+
+    /*
+     * The journal: a file that keeps frames with SST_SEND_STORE until the server has confirmed them, over the
+     * end of the process and over a power cut. The next client with the same file takes them up in
+     * sst_client_init(), and sends them when it is connected, before all others: what was stored arrives at
+     * least once. sst_sync() waits until everything is stored. Sending does not wait for the disk, and a
+     * frame leaves at once. docs/journal.md has the file's format. Without a path the others have to be 0.
+     * Not with SST_OPTION_OWN_TRANSPORT.
+     */
+    sst_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
+                                     with mode 0600 if it is not there, as PATH.new until it is whole */
+    uint32_t journal_bytes;       /* the file's size: 65,536 to 1,073,741,824, which has to be what these
+                                     options need at least: twice what the outbox has room for, and some. 0:
+                                     that much, or what the file has already. A file of another size is
+                                     replaced by one of this size with the same frames, as PATH.new until it
+                                     is whole; unless that fails, and the old one is enough */
+    uint32_t journal_delay_ms;    /* how long a frame waits for others that are written with it: 1 to 60,000;
+                                     0: 20. One that is confirmed meanwhile is never written */
+    uint32_t journal_batch_bytes; /* how much is written at once at most: 4,096 to 1,048,576, rounded up to
+                                     whole blocks of 4,096; 0: 16,384. The client has a buffer of this size. A
+                                     frame that is stored must fit into it, with 74 bytes for each 4,096, and
+                                     is refused otherwise (SST_ERR_TOO_LARGE) */
+    uint32_t journal_flags;       /* SST_JOURNAL_STRICT and the like, added up */
 } sst_options;
 
 /* A sst_options with its size set and everything else zero. */
@@ -509,8 +544,18 @@ typedef struct sst_options {
         sizeof(sst_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 },           \
             { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0,  \
-            0                                                                                                          \
+            0, { NULL, 0 }, 0, 0, 0, 0                                                                                 \
     }
+
+/* sst_options.journal_flags */
+enum {
+    SST_JOURNAL_STRICT = 1, /* from SST_JOURNAL_FAILED to SST_JOURNAL_HEALED, frames with SST_SEND_STORE are
+                               refused (SST_ERR_JOURNAL); without this flag they are accepted and sent, and
+                               stored when the journal works again */
+    SST_JOURNAL_INLINE = 2, /* no thread: the calls that drive the client write themselves, and wait for the
+                               disk */
+    SST_JOURNAL_TELL = 4    /* SST_JOURNAL_STORED is reported */
+};
 
 /*
  * Checks options. Any thread, any time.
@@ -558,13 +603,15 @@ SST_API size_t sst_client_size(const sst_options *options);
  * client    where to put the client: unchanged if there is an error
  *
  * Returns SST_OK, or what sst_options_check() does, SST_ERR_MEMORY_SIZE, SST_ERR_MEMORY_ALIGNMENT or
- * SST_ERR_NO_DESCRIPTOR.
+ * SST_ERR_NO_DESCRIPTOR; and with a journal
+ *   SST_ERR_JOURNAL            the journal cannot be opened, made or read: errno says why
+ *   SST_ERR_JOURNAL_LOCKED, SST_ERR_JOURNAL_CORRUPT, SST_ERR_JOURNAL_OTHER, SST_ERR_JOURNAL_SIZE
  */
 SST_API int32_t sst_client_init(void *memory, size_t size, const sst_options *options, sst_client **client);
 
 /*
- * Closes a client at once, without DISCONNECT, and gives the block back. What was not sent is lost. Passcodes
- * are overwritten.
+ * Closes a client at once, without DISCONNECT, and gives the block back. What was not sent is lost, unless a
+ * journal has it; a commit that is being written is waited for. Passcodes are overwritten.
  *
  * client   the client; no other call may follow
  *
@@ -771,7 +818,14 @@ enum {
      * An urgent message: it is sent before all messages that are not urgent, and has room of its own
      * (sst_options.urgent_frames).
      */
-    SST_SEND_URGENT = 16
+    SST_SEND_URGENT = 16,
+    /*
+     * The journal keeps the frame until its receipt came (sst_options.journal): if the process ends before,
+     * or power fails, the next one sends it. It has SST_SEND_RECEIPT and SST_SEND_AGAIN, whether they are set
+     * or not, so the server may get it twice: a header of the program's own tells a consumer which. Not in a
+     * transaction, not urgent, and with SST_OVERFLOW_REFUSE. Without a journal it is SST_ERR_JOURNAL.
+     */
+    SST_SEND_STORE = 32
 };
 
 /*
@@ -1055,7 +1109,23 @@ enum {
      * Close the last one, open a new one, and call sst_engine_opened(), or sst_engine_closed() if that fails.
      * attempt and server are set.
      */
-    SST_EVENT_OPEN = 13
+    SST_EVENT_OPEN = 13,
+    /* Something happened to the journal: completed says what, and which other fields are set. */
+    SST_EVENT_JOURNAL = 14
+};
+
+/* sst_event.completed: what an SST_EVENT_JOURNAL reports */
+enum {
+    SST_JOURNAL_RECOVERED = 101, /* the first event of a client that has found frames of an earlier process:
+                                    cookie is how many. They have the cookies that they had */
+    SST_JOURNAL_FAILED = 102,    /* status is SST_ERR_JOURNAL and os_error the errno: a commit could not be
+                                    written. The client tries again in other blocks, after 0.1 seconds and
+                                    then ever more seldom, up to 51 seconds. Reported once, until it is
+                                    healed */
+    SST_JOURNAL_HEALED = 103,    /* after that: everything is durable again */
+    SST_JOURNAL_STORED = 104     /* SST_JOURNAL_TELL: cookie is the position up to which all frames are
+                                    durable, or have ended; see sst_journal_info. One event may stand for
+                                    several commits */
 };
 
 /* sst_event.completed: what an SST_EVENT_COMPLETED completes */
@@ -1083,13 +1153,15 @@ typedef struct sst_event {
     int32_t rule;                   /* SST_RULE_… */
     uint32_t version;               /* SST_STOMP_…: of this connection, or of the last one; before the first
                                        one, the newest that is offered */
-    uint32_t completed;             /* SST_COMPLETED_… */
+    uint32_t completed;             /* SST_COMPLETED_…, in SST_EVENT_COMPLETED; SST_JOURNAL_…, in
+                                       SST_EVENT_JOURNAL; otherwise 0 */
     uint32_t attempt;               /* how many attempts to connect there have been, this one included;
                                        wraps */
     uint32_t server;                /* which server of the URL, counted from 0 */
     uint32_t port;                  /* the server's port */
     int32_t retry_ms;               /* how long until the client reconnects by itself; -1: it will not */
-    uint64_t cookie;                /* of the frame; with SST_EVENT_TRANSACTIONS_LOST, how many there were */
+    uint64_t cookie;                /* of the frame; with SST_EVENT_TRANSACTIONS_LOST, how many there were; with
+                                       SST_EVENT_JOURNAL as described there */
     uint64_t token;                 /* for sst_ack(); 0: nothing to acknowledge, or it is not the last part */
     int32_t subscription;           /* of sst_subscribe(); -1: none of this client's */
     uint32_t part;                  /* SST_PART_FIRST, SST_PART_LAST, added up; 0: in the middle */
@@ -1619,6 +1691,54 @@ enum {
  * Returns SST_OK, SST_ERR_NULL if client is NULL, SST_ERR_CLIENT, or SST_ERR_OPTION if flags are unknown.
  */
 SST_API int32_t sst_set_tap(sst_client *client, uint32_t flags, sst_tap tap, void *user);
+
+/* ---------------------------------------------------------------------------------------------
+ * 14  The journal
+ * ------------------------------------------------------------------------------------------- */
+
+/*
+ * Waits until every frame with SST_SEND_STORE that was sent before is in the journal, and on the disk, or has
+ * ended; not for those of sst_submit() that are still in its queue (sst_stats.submit_waiting). The connection
+ * goes on meanwhile, and no event is released. Without it, a frame is stored journal_delay_ms and a write
+ * later.
+ *
+ * client       a client with sst_options.journal
+ * timeout_ms   how long to wait at most; 0: not at all; -1: as long as it takes
+ *
+ * Returns 1 if everything is stored; 0 if the time is up, or the program has closed sst_fd(); SST_ERR_JOURNAL
+ * if a commit has failed, or has failed before and is not tried again yet (sst_journal_info.os_error says
+ * why); SST_ERR_NULL, SST_ERR_CLIENT; SST_ERR_NOT_SUPPORTED without a journal; SST_ERR_OPTION if timeout_ms
+ * is below -1.
+ */
+SST_API int32_t sst_sync(sst_client *client, int32_t timeout_ms);
+
+/* Numbers of the journal, for sst_journal_state(). */
+typedef struct sst_journal_info {
+    uint32_t size;     /* in: sizeof(sst_journal_info) */
+    int32_t os_error;  /* why the last commit that failed did: an errno; 0: none has failed */
+    uint64_t accepted; /* the position of the frame that was accepted for it last: after sst_send(), of that
+                          frame. Each has the next one; a process goes on behind the frames that it has taken
+                          up */
+    uint64_t stored;   /* up to which position all frames are durable, or have ended */
+    uint32_t failures; /* commits that have failed */
+    uint32_t blocks;   /* of 4,096 bytes, in its ring */
+    uint32_t used;     /* blocks that the next process would need now */
+    uint32_t torn;     /* blocks that the process before this one was writing when it ended */
+} sst_journal_info;
+
+/* A sst_journal_info with its size set. */
+#define SST_JOURNAL_INFO_INIT                                                                                          \
+    { sizeof(sst_journal_info), 0, 0, 0, 0, 0, 0, 0 }
+
+/*
+ * Reads the numbers of the journal. It makes no system call.
+ *
+ * client   a client with sst_options.journal
+ * state    where to put them; state->size must be set
+ *
+ * Returns SST_OK; SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE; SST_ERR_NOT_SUPPORTED without a journal.
+ */
+SST_API int32_t sst_journal_state(const sst_client *client, sst_journal_info *state);
 
 #ifdef __cplusplus
 }

@@ -110,4 +110,8 @@ public struct Commit: ~Copyable {
     let blocks = UInt32(truncatingIfNeeded: blocks.count / Block.size)
     capacity = Int(truncatingIfNeeded: min(blocks, limit)) &* Block.room
   }
+
+  /// How many milliseconds the next commit has to wait after so many failures: 100, doubled each time, up to 51,200. Broken
+  /// flash is not worn out further by a client that tries again and again.
+  public static func pause(after failures: UInt32) -> UInt32 { 100 << min(failures, 9) }
 }

@@ -222,7 +222,7 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       session.journalDelay = journal.delay
       session.journalIsStrict = journal.isStrict
       session.journalTellsStored = journal.tellsStored
-      session.deliveryNumbers = journal.numbers
+      session.deliveryNumbers = request.deliveryNumbers(Int(receiveMaximum))
     }
     self.journal = journal
     journalPath = request.journal
@@ -241,40 +241,35 @@ extension NumberCheck {
   mutating func journal(
     _ request: borrowing RequestedOptions, bytes: Int, messages: Int, received: Int, unreleased: Int
   ) -> JournalOptions? {
+    var asked = JournalRequest()
+    asked.bytes = request.journalBytes
+    asked.delay = request.journalDelay
+    asked.batchBytes = request.journalBatchBytes
+    asked.flags = request.journalFlags
     let hasOwnStorage = request.connection.ownTransport && request.journalBytes > 0
     guard Feature.hasJournal, request.journal.count > 0 || hasOwnStorage else {
-      if request.journalBytes | request.journalDelay | request.journalBatchBytes | request.journalFlags != 0 {
-        areValid = false
-      }
+      if !asked.isDefault { areValid = false }
       return nil
     }
-    let delay = value(request.journalDelay, default: 20, maximum: 60_000)
-    let batch = value(request.journalBatchBytes, default: 16_384, minimum: 4096, maximum: 1_048_576)
-    let batchBytes = (Int(batch) &+ 4095) / 4096 &* 4096
-    let size = value(request.journalBytes, default: 0, minimum: 65_536, maximum: 1_073_741_824)
-    let count = request.journalFlags & 8 != 0 ? received : 0
-    let identifiers = JournalLimits.unreleased(unreleased, batchBytes: batchBytes, numbers: count)
-    let least = UInt32(
-      truncatingIfNeeded: JournalLimits.ringBlocks(
-        bytes: bytes, messages: messages, unreleased: identifiers, batchBytes: batchBytes))
-    let blocks = size == 0 ? least : size / 4096 &- 2
+    let count = request.deliveryNumbers(received)
+    var identifiers = 0
+    var most = 0
+    let options = journal(asked) { batchBytes in
+      identifiers = JournalLimits.unreleased(unreleased, batchBytes: batchBytes, numbers: count)
+      most = JournalLimits.largestList(batchBytes: batchBytes, numbers: count)
+      return JournalLimits.ringBlocks(
+        bytes: bytes, messages: messages, unreleased: identifiers, batchBytes: batchBytes)
+    }
     if !request.keepSession || (request.connection.ownTransport && request.journal.count > 0)
-      || !Self.isPath(request.journal) || request.journalFlags > 15
-      || identifiers > JournalLimits.largestList(batchBytes: batchBytes, numbers: count)
-      || blocks < least || blocks > 262_144
+      || !Self.isPath(request.journal) || request.journalFlags > 15 || identifiers > most
     {
       areValid = false
     }
-    return JournalOptions(
-      batchBytes: batchBytes, delay: delay, isStrict: request.journalFlags & 1 != 0,
-      tellsStored: request.journalFlags & 4 != 0, numbers: count, leastBlocks: least, blocks: blocks,
-      keepsSize: size == 0,
-      hasThread: request.journalFlags & 2 == 0)
+    return options
   }
+}
 
-  private static func isPath(_ text: Span<UInt8>) -> Bool {
-    guard text.count <= BlockFile.longestPath else { return false }
-    for index in text.indices where text[index] == 0 { return false }
-    return true
-  }
+extension RequestedOptions {
+  /// Of how many of the received messages at a time the journal keeps a number.
+  func deliveryNumbers(_ received: Int) -> Int { journalFlags & 8 != 0 ? received : 0 }
 }

@@ -1,4 +1,5 @@
 public import Driver
+public import Journal
 public import MQTTSession
 import MQTTWire
 public import Platform
@@ -7,7 +8,7 @@ public import Transports
 
 /// MQTT, as the driver knows it: a session, what other threads have submitted to it, and where the payload of
 /// a stream comes from.
-public struct MQTTEngine: ~Copyable, ProtocolEngine {
+public struct MQTTEngine: ~Copyable, JournaledEngine {
   public typealias Event = SessionEvent
 
   /// The byte ranges refer to `receivedBytes`, which stay until the next connection is opened.
@@ -237,6 +238,26 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
   public mutating func journalWritten(_ error: Int32, at now: Instant) {
     session.journalWritten(error, at: now)
   }
+
+  public var journalOwner: Salt { Salt(hashing: session.clientID) }
+  @_lifetime(&self)
+  public mutating func recoverySpace() -> MutableSpan<UInt8> { session.recoverySpace }
+  public mutating func beginJournal(_ superblock: Superblock) { session.beginJournal(superblock) }
+  public mutating func beginRecovery(_ superblock: Superblock) { session.beginRecovery(superblock) }
+  public mutating func recoveryRead() { session.recoveryRead() }
+  public mutating func recover(at now: Instant, wallClock: UInt32) -> RecoveryStep {
+    session.recover(at: now, wallClock: wallClock)
+  }
+  public mutating func survey() -> RecoveryStep { session.survey() }
+  public func move(to superblock: Superblock) -> LogMove? { session.move(to: superblock) }
+
+  public mutating func hurryJournal() -> JournalTarget {
+    _ = session.journalPosition()  // looks at what is new
+    return session.hurryJournal()
+  }
+  public func isJournalDone(_ target: JournalTarget) -> Bool { session.isJournalDone(target) }
+  public var isJournalPaused: Bool { session.isJournalPaused }
+  public var journalFailures: (count: UInt32, lastError: Int32) { session.journalFailures }
 
   // MARK: The end
 

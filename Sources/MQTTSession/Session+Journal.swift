@@ -215,7 +215,7 @@ extension Session {
   /// No commit is tried for a while: one has failed, or there is no room.
   @_optimize(size)
   private mutating func pause(at now: Instant) {
-    journal.element.retryAt = now.advanced(by: SessionJournal.pause(after: journal.element.failures))
+    journal.element.retryAt = now.advanced(by: Commit.pause(after: journal.element.failures))
     journal.element.failures &+= 1
   }
 

@@ -2,23 +2,6 @@ public import Journal
 import MQTTWire
 public import Storage
 
-/// What a recovery is at; see Session+Recover.swift.
-public enum RecoveryStep: BitwiseCopyable {
-  /// Read `count` blocks of the file from `block` on to `offset` of `recoverySpace`, then call
-  /// `recoveryRead`.
-  case read(block: UInt32, count: UInt32, offset: Int)
-  /// All messages are back.
-  case done
-  case failed(RecoveryError)
-}
-
-public enum RecoveryError: Error, BitwiseCopyable {
-  /// A block that was durable is not as it was written.
-  case corrupt
-  /// What the journal has does not fit into the memory that this client has.
-  case size
-}
-
 /// Taking up what an earlier process has promised. It comes before the first connection, and before anything
 /// is published.
 ///

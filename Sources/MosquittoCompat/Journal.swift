@@ -1,5 +1,6 @@
 // A journal for a program that knows nothing of it: MOSQUITTO_JOURNAL says in which directory.
 
+import Journal
 import CMosquitto
 import CPlatform
 import Driver

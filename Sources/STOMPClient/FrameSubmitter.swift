@@ -1,3 +1,4 @@
+import Journal
 public import Platform
 public import STOMPSession
 import STOMPWire
@@ -21,6 +22,7 @@ public struct FrameSubmission: BitwiseCopyable {
     bits =
       (frame.wantsReceipt ? 1 : 0) | (frame.isRepeatable ? 2 : 0) | (frame.isQuiet ? 4 : 0)
       | (frame.omitsLength ? 8 : 0) | (frame.isUrgent ? 16 : 0) | frame.overflow.rawValue << 5
+      | (frame.isStored ? 128 : 0)
   }
 
   /// `bytes` are those of its slot.
@@ -39,7 +41,8 @@ public struct FrameSubmission: BitwiseCopyable {
     frame.isQuiet = bits & 4 != 0
     frame.omitsLength = bits & 8 != 0
     frame.isUrgent = bits & 16 != 0
-    frame.overflow = Overflow(rawValue: bits >> 5) ?? .refuse
+    frame.overflow = Overflow(rawValue: bits >> 5 & 3) ?? .refuse
+    frame.isStored = bits & 128 != 0
     return frame
   }
 }
@@ -53,6 +56,8 @@ public struct FrameSubmitter: BitwiseCopyable {
   private let version: STOMPVersion
   private let outboxBytes: Int
   private let urgentBytes: Int
+  /// The largest frame that the journal takes; 0: there is none.
+  private let storedBytes: Int
 
   public init(
     _ options: borrowing STOMPClientOptions, queue: MPSCQueue<FrameSubmission>, wakeUp: WakeUp
@@ -62,12 +67,16 @@ public struct FrameSubmitter: BitwiseCopyable {
     version = options.session.newest
     outboxBytes = options.session.outboxBytes
     urgentBytes = options.session.urgentBytes
+    storedBytes =
+      options.session.journalBatchBytes > 0
+      ? FrameRecord.largestFrame(batchBytes: options.session.journalBatchBytes) : 0
   }
 
   /// Without it there is no queue.
   public var isOpen: Bool { queue.isOpen }
 
   public var hasUrgent: Bool { urgentBytes > 0 }
+  public var hasJournal: Bool { storedBytes > 0 }
 
   /// Puts a frame into the queue, or changes nothing.
   public func submit(_ frame: borrowing OutgoingFrame) throws(STOMPError) {
@@ -77,7 +86,7 @@ public struct FrameSubmitter: BitwiseCopyable {
     guard frame.transaction == 0 else { throw .transaction }
     // A receipt's number is not known yet: that of the longest one.
     let size = try frame.size(version, number: .max)
-    guard size <= (frame.isUrgent ? urgentBytes : outboxBytes),
+    guard size <= (frame.isUrgent ? urgentBytes : outboxBytes), !frame.isStored || size <= storedBytes,
       frame.destination.count &+ frame.contentType.count &+ frame.headers.count &+ frame.body.count
         <= queue.slotSize
     else { throw .tooLarge }

@@ -1,4 +1,5 @@
 public import Driver
+import Journal
 public import Platform
 public import STOMPSession
 import STOMPWire
@@ -34,6 +35,9 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
   public var credentialBytes: UInt32 = 0
   public var submitFrames: UInt32 = 0
   public var submitBytes: UInt32 = 0
+  /// The path of its file; empty: there is none.
+  public var journalPath: Span<UInt8>
+  public var journal = JournalRequest()
 
   @_lifetime(immortal)
   public init() {
@@ -45,6 +49,7 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
     login = Span()
     passcode = Span()
     headers = Span()
+    journalPath = Span()
   }
 }
 
@@ -76,6 +81,9 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
   /// Frames of other threads that wait: a power of two, or 0; and the room for each.
   public let submitFrames: Int
   public let submitBytes: Int
+  /// `nil`: there is no journal.
+  public let journal: JournalOptions?
+  public let journalPath: Span<UInt8>
 
   private static var largestBuffer: UInt32 { 268_435_456 }
   private static var longestText: Int { 65_535 }
@@ -143,6 +151,13 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
       asks ? request.login.count == 0 && request.passcode.count == 0 : request.credentialBytes == 0
+    let journal = numbers.journal(request, session)
+    if let journal {
+      session.journalBatchBytes = journal.batchBytes
+      session.journalDelay = journal.delay
+      session.journalIsStrict = journal.isStrict
+      session.journalTellsStored = journal.tellsStored
+    }
     guard numbers.areValid, areCredentialsClear, request.urgentFrames > 0 || request.urgentBytes == 0 else {
       throw .option
     }
@@ -161,6 +176,8 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     self.session = session
     self.submitFrames = Int(submitSlots)
     self.submitBytes = Int(submitBytes)
+    self.journal = journal
+    journalPath = request.journalPath
   }
 
   private static func checkHosts(
@@ -220,5 +237,27 @@ public struct STOMPClientPlan: ~Copyable {
     session = STOMPPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitFrames, slotSize: options.submitBytes, in: &plan)
+  }
+}
+
+extension NumberCheck {
+  /// What the options of the journal say; `nil`: there is none.
+  @inline(never)
+  @_optimize(size)
+  fileprivate mutating func journal(
+    _ request: borrowing RequestedSTOMPOptions, _ session: borrowing STOMPOptions
+  ) -> JournalOptions? {
+    guard request.journalPath.count > 0 else {
+      if !request.journal.isDefault { areValid = false }
+      return nil
+    }
+    let (bytes, frames) = (session.outboxBytes, session.outboxFrames)
+    // An application with a transport of its own has no file either.
+    if request.connection.ownTransport || !Self.isPath(request.journalPath) || request.journal.flags > 7 {
+      areValid = false
+    }
+    return journal(request.journal) {
+      FrameRecord.ringBlocks(bytes: bytes, frames: frames, batchBytes: $0)
+    }
   }
 }

@@ -42,8 +42,10 @@ extension STOMPEngine {
       // One that is to be dropped itself has waited until there is room.
       _ = try session.send(submission.frame(in: submissions.bytes), wasSubmitted: true)
     } catch {
-      // The version that the server has chosen does not have it.
-      guard session.sendNothing(cookie: submission.cookie) else { return false }
+      // The version that the server has chosen does not have it, unless it is the journal that has failed.
+      guard session.sendNothing(cookie: submission.cookie, error == .journal ? .journal : .version) else {
+        return false
+      }
     }
     submissions.removeFirst()
     return true

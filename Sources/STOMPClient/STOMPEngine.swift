@@ -1,12 +1,13 @@
 public import Driver
-import Platform
+public import Journal
+public import Platform
 public import STOMPSession
 import STOMPWire
 public import Storage
 import Transports
 
 /// STOMP, as the driver knows it.
-public struct STOMPEngine: ~Copyable, ProtocolEngine {
+public struct STOMPEngine: ~Copyable, JournaledEngine {
   public typealias Event = STOMPEvent
 
   /// What ERROR says, as byte ranges of `receivedBytes`, which stay until the next connection is opened.
@@ -66,11 +67,54 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   @_lifetime(&self)
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
 
-  public var nextDeadline: Instant? { session.nextDeadline }
+  public var nextDeadline: Instant? {
+    guard hasJournal else { return session.nextDeadline }
+    return Instant.earlier(session.journalDeadline(at: now), session.nextDeadline)
+  }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
   @inline(__always)
   mutating func takeMessage() -> Bool { session.takeMessage(at: now) }
   public mutating func release() { session.release(at: now) }
+
+  // MARK: The journal
+
+  public var hasJournal: Bool {
+    @inline(__always) get { session.isJournaled }
+  }
+  public var isJournalWriting: Bool { session.isJournalWriting }
+  /// Frames do not expire, so that no clock of the wall is of any use.
+  public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool {
+    session.prepareJournal(at: now)
+  }
+
+  @_lifetime(&self)
+  public mutating func journalBlocks() -> MutableSpan<UInt8> { session.journalBlocks }
+  public var journalRuns: BlockRuns {
+    let runs = session.journalRuns
+    return BlockRuns(first: runs.first, second: runs.second)
+  }
+  public mutating func journalWritten(_ error: Int32, at now: Instant) {
+    session.journalWritten(error, at: now)
+  }
+
+  /// No Client Identifier of MQTT has this zero, so that neither protocol takes up what the other has left. STOMP has nothing
+  /// by which a server knows a client again: whoever has the file has what is in it.
+  public var journalOwner: Salt { Salt(hashing: Self.owner.bytes) }
+  private static var owner: StaticString { "STOMP\0" }
+
+  @_lifetime(&self)
+  public mutating func recoverySpace() -> MutableSpan<UInt8> { session.recoverySpace }
+  public mutating func beginJournal(_ superblock: Superblock) { session.beginJournal(superblock) }
+  public mutating func beginRecovery(_ superblock: Superblock) { session.beginRecovery(superblock) }
+  public mutating func recoveryRead() { session.recoveryRead() }
+  public mutating func recover(at now: Instant, wallClock: UInt32) -> RecoveryStep { session.recover() }
+  public mutating func survey() -> RecoveryStep { session.survey() }
+  public func move(to superblock: Superblock) -> LogMove? { session.move(to: superblock) }
+
+  public mutating func hurryJournal() -> JournalTarget { session.hurryJournal() }
+  public func isJournalDone(_ target: JournalTarget) -> Bool { session.isJournalDone(target) }
+  public var isJournalPaused: Bool { session.isJournalPaused(at: now) }
+  public var journalFailures: (count: UInt32, lastError: Int32) { session.journalFailures }
 
   // MARK: The end
 

@@ -6,6 +6,7 @@ public enum FrameOutcome: UInt8, BitwiseCopyable, Sendable {
   case connectionLost  // it was of a connection, and not sent
   case dropped  // it made room for a later one
   case version  // the version of the connection does not have what it says
+  case journal  // it was to be stored, and the journal does not work
 }
 
 public struct FrameCompletion: BitwiseCopyable {

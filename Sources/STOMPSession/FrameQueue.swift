@@ -1,3 +1,4 @@
+import Journal
 import STOMPWire
 import Storage
 
@@ -40,6 +41,8 @@ struct FrameQueue: ~Copyable {
     var isWaiting = false
     /// It was sent on an earlier connection, and waits to be sent again.
     var isRepeated = false
+    /// The journal has it, or is to have it (`stored`).
+    var isStored = false
     var dialect = Dialect.any
   }
 
@@ -61,9 +64,16 @@ struct FrameQueue: ~Copyable {
   /// There was no room for a frame of this size, and the application is to be told when there is; -1: none was refused.
   private var refusedSize = -1
 
-  init(bytes: consuming Region, entries: consuming Table<Entry>) {
+  /// Those that the journal has, or is to have; empty: there is none.
+  var stored: OptionalSlot<StoredMessages>
+
+  init(
+    bytes: consuming Region, entries: consuming Table<Entry>,
+    stored: consuming OptionalSlot<StoredMessages> = OptionalSlot()
+  ) {
     ring = ByteRing(region: bytes)
     self.entries = FixedRing(entries)
+    self.stored = stored
   }
 
   private var delivered = Counter()
@@ -108,6 +118,7 @@ struct FrameQueue: ~Copyable {
   /// Half of the places have to be free, too, so that it does not come for each.
   var hasRoomEvent: Bool {
     refusedSize >= 0 && completions == 0 && entries.count <= entries.capacity / 2 && hasRoom(for: refusedSize)
+      && (stored.isEmpty || canStore)
   }
 
   mutating func takeRoomEvent() { refusedSize = -1 }
@@ -123,6 +134,9 @@ struct FrameQueue: ~Copyable {
   }
 
   func hasRoom(for size: Int) -> Bool { place(for: size) != nil }
+
+  /// The application is to be told when there is room for a frame of this size.
+  mutating func noteRefused(_ size: Int) { refusedSize = size }
 
   /// The same, and nothing is noted for `hasRoomEvent`.
   @inline(__always)
@@ -180,18 +194,31 @@ struct FrameQueue: ~Copyable {
     entries.append(entry)
   }
 
+  /// The same for one that the journal is to have. The caller has seen that it can (`canStore`).
+  @inline(never)
+  mutating func appendStored(_ entry: Entry) {
+    var entry = entry
+    entry.isStored = stored.element.add(nextSlot, size: Int(entry.size))
+    append(entry)
+  }
+
+  /// Where the entry is that comes next.
+  var nextSlot: Int { entries.tail }
+
+  subscript(slot slot: Int) -> Entry { entries[slot] }
+
   /// A frame that can't be sent takes its place only to be told: a byte, because the ring has none without any.
   static var failedSize: Int { 1 }
 
   /// False: there is no place for it now.
-  mutating func appendFailed(cookie: UInt64) -> Bool {
+  mutating func appendFailed(cookie: UInt64, _ outcome: FrameOutcome) -> Bool {
     guard let offset = place(for: Self.failedSize) else { return false }
     append(
       Entry(
         cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
         size: UInt32(truncatingIfNeeded: Self.failedSize), transaction: 0, kind: .send, hasReceipt: false,
         isRepeatable: false, isQuiet: false))
-    mark(entries.slot(at: entries.count &- 1), .version)
+    mark(entries.slot(at: entries.count &- 1), outcome)
     skipSent()
     return true
   }
@@ -322,6 +349,7 @@ struct FrameQueue: ~Copyable {
     entries[slot].state = .ended
     entries[slot].outcome = outcome
     if entries[slot].kind == .send { count(outcome) }
+    if entries[slot].isStored { stored.element.ended(stored.element.entry(of: slot)) }
     // Nobody waits for BEGIN: the end of its transaction is told otherwise.
     let isTold =
       entries[slot].kind != .acknowledge && entries[slot].kind != .begin

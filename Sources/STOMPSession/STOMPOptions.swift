@@ -31,6 +31,14 @@ public struct STOMPOptions: ~Copyable, ~Escapable {
   /// The room for what each of them is called.
   public var heldBytes = 128
   public var transactions = 4
+  /// The largest commit of the journal, in bytes: a multiple of 4,096, at most 1 MiB; 0: there is no journal.
+  public var journalBatchBytes = 0
+  /// How long what is new may wait for more, in milliseconds.
+  public var journalDelay: UInt32 = 20
+  /// While the journal fails, no frame is accepted for it.
+  public var journalIsStrict = false
+  /// An event says up to where all is durable.
+  public var journalTellsStored = false
 
   @_lifetime(copy host, copy login, copy passcode, copy headers)
   public init(host: Span<UInt8>, login: Span<UInt8>, passcode: Span<UInt8>, headers: Span<UInt8>) {
@@ -108,6 +116,7 @@ public struct STOMPPlan {
   let held: ArenaSlice<HeldMessages.Entry>
   let heldTexts: ArenaSlice<UInt8>
   let transactions: ArenaSlice<Transactions.Transaction>
+  let journal: FrameJournalPlan
 
   public init(_ options: borrowing STOMPOptions, in layout: inout ArenaLayout) {
     entries = layout.reserve(options.outboxFrames, of: FrameQueue.Entry.self)
@@ -115,6 +124,7 @@ public struct STOMPPlan {
     slots = layout.reserve(options.subscriptions, of: SubscriptionSlots.Slot.self)
     held = layout.reserve(options.heldMessages, of: HeldMessages.Entry.self)
     transactions = layout.reserve(options.transactions, of: Transactions.Transaction.self)
+    journal = FrameJournalPlan(options, in: &layout)
     connect = layout.reserve(options.connectSize &+ options.credentialsSize, of: UInt8.self)
     control = layout.reserve(options.controlBytes, of: UInt8.self)
     receive = layout.reserve(options.receiveBytes, of: UInt8.self)

@@ -48,6 +48,8 @@ public struct STOMPSession: ~Copyable {
   /// What goes before all that waits there.
   var urgent: FrameQueue
   var subscriptions: SubscriptionSlots
+  /// What keeps frames of the outbox beyond the process; empty: there is none. See Journal/Session+Journal.swift.
+  var journal: OptionalSlot<FrameJournal>
 
   // What lasts as long as one.
   var held: HeldMessages
@@ -90,7 +92,10 @@ public struct STOMPSession: ~Copyable {
     newest = options.newest
     version = options.newest
     receiptTimeout = options.receiptTimeout
-    outbox = FrameQueue(bytes: block.region(plan.outbox), entries: block.table(plan.entries))
+    outbox = FrameQueue(
+      bytes: block.region(plan.outbox), entries: block.table(plan.entries),
+      stored: plan.journal.stored(in: block))
+    journal = plan.journal.journal(in: block)
     urgent = FrameQueue(bytes: block.region(plan.urgent), entries: block.table(plan.urgentEntries))
     subscriptions = SubscriptionSlots(
       slots: block.table(plan.slots), frames: block.region(plan.frames),
@@ -290,4 +295,5 @@ public enum STOMPError: UInt8, Error, BitwiseCopyable, Sendable {
   case transaction  // no such transaction
   case tooLarge  // can never be sent
   case full  // no room now
+  case journal  // there is none, or it does not work, and nothing is to be accepted without it
 }

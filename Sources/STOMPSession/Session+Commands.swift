@@ -1,3 +1,4 @@
+import Journal
 public import STOMPWire
 public import Storage
 
@@ -25,6 +26,9 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
   public var isQuiet = false
   /// It goes before all that are not, and has room of its own.
   public var isUrgent = false
+  /// The journal keeps it until the server has confirmed it. It wants a receipt, and is repeatable, whether it says so or not;
+  /// it is in no transaction, not urgent, and makes room for nobody.
+  public var isStored = false
   public var overflow = Overflow.refuse
   /// ActiveMQ makes a text of a message without a content-length.
   public var omitsLength = false
@@ -67,6 +71,7 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     to output: inout Output, number: UInt32, isPlain: Bool
   ) {
     output.begin(.send)
+    if isStored { output.header("receipt", StoredFrame.noNumber) }
     if isPlain {
       output.header("destination", verbatim: destination)
     } else {
@@ -75,7 +80,7 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     if contentType.count > 0 { output.header("content-type", contentType) }
     if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
     if transaction != 0 { output.header("transaction", UInt32(transaction)) }
-    if wantsReceipt {
+    if wantsReceipt, !isStored {
       if isUrgent {
         output.header("receipt", letter: Receipt.urgentLetter, number)
       } else {
@@ -97,6 +102,7 @@ extension STOMPSession {
     guard !isLeaving || wasSubmitted && !hasDisconnect else { throw .leaving }
     let isPlain = try frame.check(version)
     guard frame.transaction == 0 || transactions.contains(frame.transaction) else { throw .transaction }
+    if frame.isStored { return try Self.store(frame, isPlain, in: &outbox, version) }
     if frame.isUrgent { return try Self.put(frame, isPlain, into: &urgent, &sending, .urgent, version) }
     return try Self.put(frame, isPlain, into: &outbox, &sending, .outbox, version)
   }
@@ -123,6 +129,38 @@ extension STOMPSession {
         size: UInt32(truncatingIfNeeded: size.count), transaction: frame.transaction, kind: .send,
         hasReceipt: frame.wantsReceipt, isRepeatable: frame.isRepeatable, isQuiet: frame.isQuiet,
         isDroppable: frame.overflow != .refuse && frame.transaction == 0, dialect: dialect))
+    return true
+  }
+
+  /// Returns true: such a frame is never dropped.
+  @inline(never)
+  @_optimize(size)
+  private static func store(
+    _ frame: borrowing OutgoingFrame, _ isPlain: Bool, in queue: inout FrameQueue, _ version: STOMPVersion
+  ) throws(STOMPError) -> Bool {
+    guard queue.isJournaled else { throw .journal }
+    let number = queue.nextNumber
+    var size = FrameSize(version)
+    frame.describe(to: &size, number: number, isPlain: isPlain)
+    guard size.count <= queue.capacity else { throw .tooLarge }
+    if let refusal = queue.stored.element.refusal(of: size.count) {
+      throw refusal == .failed ? .journal : .tooLarge
+    }
+    guard let offset = queue.room(for: size.count) else { throw .full }
+    guard queue.canStore else {
+      queue.noteRefused(size.count)
+      throw .full
+    }
+    var writer = FrameWriter(queue.space(at: offset, count: size.count), version)
+    frame.describe(to: &writer, number: number, isPlain: isPlain)
+    let dialect = writer.dialect
+    var written = queue.space(at: offset, count: size.count)
+    StoredFrame.setNumber(number, in: &written)
+    queue.appendStored(
+      FrameQueue.Entry(
+        cookie: frame.cookie, offset: UInt32(truncatingIfNeeded: offset),
+        size: UInt32(truncatingIfNeeded: size.count), transaction: 0, kind: .send, hasReceipt: true,
+        isRepeatable: true, isQuiet: frame.isQuiet, dialect: dialect))
     return true
   }
 
@@ -157,6 +195,7 @@ extension STOMPSession {
     else {
       return outbox.hasRoom(for: FrameQueue.failedSize)
     }
+    if frame.isStored, outbox.isJournaled, !outbox.canStore { return false }
     return frame.isUrgent
       ? Self.hasRoom(for: size, frame.overflow, in: urgent, sent(of: .urgent))
       : Self.hasRoom(for: size, frame.overflow, in: outbox, sent(of: .outbox))
@@ -174,8 +213,10 @@ extension STOMPSession {
   /// Whether there is room for urgent frames at all.
   public var hasUrgent: Bool { urgent.capacity > 0 }
 
-  /// A frame that can't be sent is told with `FrameOutcome.version`. False: there is no place for that now.
-  public mutating func sendNothing(cookie: UInt64) -> Bool { outbox.appendFailed(cookie: cookie) }
+  /// A frame that can't be sent is told with an outcome. False: there is no place for that now.
+  public mutating func sendNothing(cookie: UInt64, _ outcome: FrameOutcome) -> Bool {
+    outbox.appendFailed(cookie: cookie, outcome)
+  }
 
   /// The size of the largest outbox, a power of two. A frame that has a part of it, or more, fits nowhere, and is refused before
   /// a byte of it is read: the pointer of a larger one may be wrong. With less in each part, a `FrameSize` cannot overflow, on a

@@ -1,3 +1,4 @@
+public import Journal
 import STOMPWire
 import Storage
 
@@ -9,6 +10,7 @@ public enum STOMPEvent: BitwiseCopyable {
   case message(STOMPMessage)
   case transactionsLost(Int)  // how many ended with their connection
   case room  // there was none for a frame; now there is some
+  case journal(JournalEvent)
 }
 
 /// Outputs: events, one at a time.
@@ -16,7 +18,7 @@ extension STOMPSession {
   public var hasEvent: Bool {
     isConnectedWaiting || outbox.completions &+ urgent.completions > 0 || subscriptions.results > 0
       || lostTransactions > 0
-      || isMessageWaiting || hasRoomEvent
+      || isMessageWaiting || hasRoomEvent || hasJournalNews
   }
 
   private var hasRoomEvent: Bool {
@@ -33,6 +35,7 @@ extension STOMPSession {
   /// Releases the last event, and returns the next one.
   public mutating func nextEvent(at now: Instant) -> STOMPEvent? {
     release(at: now)
+    if hasJournalNews, let event = takeJournalEvent() { return .journal(event) }
     if isConnectedWaiting {
       arrival.event.isBorrowed = true
       return .connected
@@ -68,7 +71,7 @@ extension STOMPSession {
   public mutating func takeMessage(at now: Instant) -> Bool {
     release(at: now)
     guard isMessageWaiting, arrival.event.kind != .connected, outbox.completions &+ urgent.completions == 0,
-      subscriptions.results == 0, lostTransactions == 0
+      subscriptions.results == 0, lostTransactions == 0, !hasJournalNews
     else { return false }
     lendMessage()
     return true

@@ -10,7 +10,8 @@ func write(_ event: sst_event, to line: inout TextWriter) {
   unsafe line.add(name: eventNames.name(event.type) ?? text("UNKNOWN"))
   if unsafe event.completed != 0 {
     line.add(" ")
-    unsafe line.add(name: completedNames.name(Int32(bitPattern: event.completed)))
+    let completed = unsafe Int32(bitPattern: event.completed)
+    unsafe line.add(name: completedNames.name(completed) ?? journalEventNames.name(completed))
   }
   if unsafe event.status != 0 {
     line.add(" ")

@@ -1,5 +1,6 @@
 import CSwiftSTOMP
 import Driver
+import Journal
 import STOMPClient
 import STOMPSession
 import STOMPWire
@@ -68,6 +69,24 @@ private func describe(_ event: STOMPEvent, of client: borrowing Client, in resul
     unsafe result.type = Int32(SST_EVENT_TRANSACTIONS_LOST)
     unsafe result.cookie = Counter(UInt32(truncatingIfNeeded: count)).uint64
   case .room: unsafe result.type = Int32(SST_EVENT_ROOM)
+  case .journal(let event): unsafe describe(event, in: &result)
+  }
+}
+
+private func describe(_ event: JournalEvent, in result: inout sst_event) {
+  unsafe result.type = Int32(SST_EVENT_JOURNAL)
+  switch event {
+  case .recovered(let frames):
+    unsafe result.completed = UInt32(SST_JOURNAL_RECOVERED)
+    unsafe result.cookie = Counter(UInt32(truncatingIfNeeded: frames)).uint64
+  case .failed(let error):
+    unsafe result.completed = UInt32(SST_JOURNAL_FAILED)
+    unsafe result.status = Status.journal.rawValue
+    unsafe result.os_error = error
+  case .healed: unsafe result.completed = UInt32(SST_JOURNAL_HEALED)
+  case .stored(let position):
+    unsafe result.completed = UInt32(SST_JOURNAL_STORED)
+    unsafe result.cookie = position.uint64
   }
 }
 

@@ -91,6 +91,7 @@ public func sst_submit(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_fram
     // Only the submitter is read here: the client belongs to its owner.
     let submitter = unsafe slot.pointee.submitter
     guard submitter.isOpen, submitter.hasUrgent || !outgoing.isUrgent else { throw .notSupported }
+    guard submitter.hasJournal || !outgoing.isStored else { throw .journal }
     do throws(STOMPError) {
       try submitter.submit(outgoing)
     } catch {
@@ -106,8 +107,8 @@ public func sst_submit(_ client: OpaquePointer?, _ frame: UnsafePointer<sst_fram
 private func outgoing(_ frame: UnsafePointer<sst_frame>) throws(Status) -> OutgoingFrame {
   try unsafe checkSize(frame, frame.pointee.size, known: MemoryLayout<sst_frame>.size)
   let flags = unsafe frame.pointee.flags
-  // They are the lowest five bits.
-  guard flags < 2 * UInt32(SST_SEND_URGENT),
+  // They are the lowest six bits.
+  guard flags < 2 * UInt32(SST_SEND_STORE),
     let overflow = unsafe Overflow(rawValue: UInt8(clamping: frame.pointee.overflow))
   else { throw .option }
   var outgoing = OutgoingFrame(
@@ -120,11 +121,14 @@ private func outgoing(_ frame: UnsafePointer<sst_frame>) throws(Status) -> Outgo
   outgoing.isQuiet = flags & UInt32(SST_SEND_QUIET) != 0
   outgoing.omitsLength = flags & UInt32(SST_SEND_NO_LENGTH) != 0
   outgoing.isUrgent = flags & UInt32(SST_SEND_URGENT) != 0
+  outgoing.isStored = flags & UInt32(SST_SEND_STORE) != 0
+  if outgoing.isStored { (outgoing.wantsReceipt, outgoing.isRepeatable) = (true, true) }
   outgoing.overflow = overflow
   outgoing.transaction = try unsafe transaction(frame.pointee.transaction)
   // The frames of a transaction go in their order, all of them or none.
   guard outgoing.transaction == 0 || !outgoing.isRepeatable && !outgoing.isUrgent && overflow == .refuse,
-    !outgoing.isRepeatable || outgoing.wantsReceipt
+    !outgoing.isRepeatable || outgoing.wantsReceipt,
+    !outgoing.isStored || !outgoing.isUrgent && overflow == .refuse
   else { throw .option }
   return outgoing
 }

@@ -14,12 +14,13 @@ public func sst_version() -> UInt32 {
 
 @c @implementation
 public func sst_status_name(_ status: Int32) -> UnsafePointer<CChar>? {
-  unsafe find(status, "SST_OK", callNames, roomNames, serverNames, networkNames) ?? text("unknown status")
+  unsafe find(status, "SST_OK", callNames, roomNames, serverNames, networkNames, journalNames)
+    ?? text("unknown status")
 }
 
 @c @implementation
 public func sst_status_text(_ status: Int32) -> UnsafePointer<CChar>? {
-  unsafe find(status, "the call succeeded", callTexts, roomTexts, serverTexts, networkTexts)
+  unsafe find(status, "the call succeeded", callTexts, roomTexts, serverTexts, networkTexts, journalTexts)
     ?? text("the status is unknown")
 }
 
@@ -45,7 +46,7 @@ func text(_ literal: StaticString) -> UnsafePointer<CChar>? {
 
 private func find(
   _ status: Int32, _ success: StaticString, _ call: NameList, _ room: NameList, _ server: NameList,
-  _ network: NameList
+  _ network: NameList, _ journal: NameList
 ) -> UnsafePointer<CChar>? {
   let name =
     switch status {
@@ -54,6 +55,7 @@ private func find(
     case -299 ... -201: unsafe room.name(-200 - status)
     case -399 ... -301: unsafe server.name(-300 - status)
     case -499 ... -401: unsafe network.name(-400 - status)
+    case -599 ... -501: unsafe journal.name(-500 - status)
     default: unsafe nil as UnsafePointer<CChar>?
     }
   guard let name = unsafe name, unsafe name.pointee != 0 else { return nil }
@@ -123,6 +125,18 @@ private var networkNames: NameList {
       SST_ERR_TLS\0\
       SST_ERR_PROXY\0\
       SST_ERR_WEBSOCKET
+      """)
+}
+
+private var journalNames: NameList {
+  NameList(
+    first: 1, count: 5,
+    text: """
+      SST_ERR_JOURNAL\0\
+      SST_ERR_JOURNAL_LOCKED\0\
+      SST_ERR_JOURNAL_CORRUPT\0\
+      SST_ERR_JOURNAL_OTHER\0\
+      SST_ERR_JOURNAL_SIZE
       """)
 }
 
@@ -199,6 +213,18 @@ private var networkTexts: NameList {
       """)
 }
 
+private var journalTexts: NameList {
+  NameList(
+    first: 1, count: 5,
+    text: """
+      there is no journal, or it cannot be read or written\0\
+      another process, or another client, has the journal open\0\
+      the journal is damaged, or the file is no journal\0\
+      the journal is one of libswiftmqtt, or of a newer library\0\
+      the journal has more than these options have room for
+      """)
+}
+
 private var stageNames: NameList {
   NameList(
     first: 0, count: 13,
@@ -241,7 +267,7 @@ private var ruleNames: NameList {
 /// SST_EVENT_…; between 6 and 11 there is none.
 var eventNames: NameList {
   NameList(
-    first: 0, count: 14,
+    first: 0, count: 15,
     text: """
       NONE\0\
       CONNECTED\0\
@@ -256,8 +282,14 @@ var eventNames: NameList {
       \0\
       CREDENTIALS\0\
       ADDRESSES\0\
-      OPEN
+      OPEN\0\
+      JOURNAL
       """)
+}
+
+/// SST_JOURNAL_….
+var journalEventNames: NameList {
+  NameList(first: 101, count: 4, text: "RECOVERED\0FAILED\0HEALED\0STORED")
 }
 
 /// SST_COMPLETED_….

@@ -44,7 +44,7 @@ private func complete(_ options: inout sst_options, _ field: Int32) {
 /// The fields of sst_options behind its size. A test compares them with the header.
 private var optionNames: NameList {
   NameList(
-    first: 1, count: 50,
+    first: 1, count: 55,
     text: """
       flags\0\
       url\0\
@@ -95,7 +95,12 @@ private var optionNames: NameList {
       submit_frames\0\
       submit_bytes\0\
       urgent_frames\0\
-      urgent_bytes
+      urgent_bytes\0\
+      journal\0\
+      journal_bytes\0\
+      journal_delay_ms\0\
+      journal_batch_bytes\0\
+      journal_flags
       """)
 }
 

@@ -57,6 +57,11 @@ func makeClient(
   unsafe request.credentialBytes = options.pointee.credential_bytes
   unsafe request.submitFrames = options.pointee.submit_frames
   unsafe request.submitBytes = options.pointee.submit_bytes
+  request.journalPath = try unsafe span(options.pointee.journal)
+  unsafe request.journal.bytes = options.pointee.journal_bytes
+  unsafe request.journal.delay = options.pointee.journal_delay_ms
+  unsafe request.journal.batchBytes = options.pointee.journal_batch_bytes
+  unsafe request.journal.flags = options.pointee.journal_flags
   unsafe request.connection.reconnectMinimum = options.pointee.reconnect_min_ms
   unsafe request.connection.reconnectMaximum = options.pointee.reconnect_max_ms
   unsafe request.connection.stableTime = options.pointee.stable_ms
@@ -135,9 +140,12 @@ func makeClient(
   let socketSlice = plan.reserve(checked.sockets.isDefault ? 0 : 1, of: SocketOptions.self)
   let clientSlice = plan.reserve(1, of: Client.self)
   let clientPlan = STOMPClientPlan(checked, in: &plan)
+  let writerSlice = plan.reserve(checked.journal == nil ? 0 : 1, of: BlockWriterMemory.self)
+  let names = JournalNames.Plan(checked.journal == nil ? nil : checked.journalPath, in: &plan)
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
+  var refusal: Status? = nil
   do throws(PlatformError) {
     let block = unsafe Arena(start: memory)
     let stored = checked.sockets.stored(in: block, socketSlice)
@@ -148,13 +156,35 @@ func makeClient(
     // The client is made where it stays.
     let client = unsafe block.start(of: clientSlice)
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
+    if let journal = checked.journal {
+      let writer = unsafe block.start(of: writerSlice)
+      let names = JournalNames(checked.journalPath, names, in: block)
+      refusal = unsafe openJournal(names, journal, in: writer, of: client)
+      if refusal != nil { throw PlatformError(code: 0) }
+    }
     let submitter = unsafe FrameSubmitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     unsafe slot.initialize(to: ClientHandle(client: client, submitter: submitter))
   } catch {
-    throw .noDescriptor
+    throw refusal ?? .noDescriptor
   }
   return plan.byteCount
+}
+
+/// Out of line, so that its stack is not in the way of the client's. If there is an error, there is no client any more.
+@inline(never)
+private func openJournal(
+  _ names: consuming JournalNames, _ options: JournalOptions,
+  in memory: UnsafeMutablePointer<BlockWriterMemory>, of client: UnsafeMutablePointer<Client>
+) -> Status? {
+  do throws(JournalError) {
+    unsafe try client.pointee.openJournal(&names, options, in: memory)
+    return nil
+  } catch {
+    unsafe client.deinitialize(count: 1)
+    if case .system(let code) = error { SystemError.set(code) }
+    return Status(error)
+  }
 }
 
 private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> STOMPURL {

@@ -40,6 +40,11 @@ enum Status: Int32, Error {
   case tls = -407
   case proxy = -408
   case webSocket = -409
+  case journal = -501
+  case journalLocked = -502
+  case journalCorrupt = -503
+  case journalOther = -504
+  case journalSize = -505
 
   /// `urlOffset` is set where the error has one.
   init(_ error: STOMPOptionsError, _ urlOffset: inout Int?) {
@@ -68,6 +73,18 @@ enum Status: Int32, Error {
       case .transaction: .transaction
       case .tooLarge: .tooLarge
       case .full: .full
+      case .journal: .journal
+      }
+  }
+
+  init(_ error: JournalError) {
+    self =
+      switch error {
+      case .system: .journal
+      case .locked: .journalLocked
+      case .corrupt: .journalCorrupt
+      case .other: .journalOther
+      case .size: .journalSize
       }
   }
 
@@ -79,6 +96,7 @@ enum Status: Int32, Error {
       case .unknown: .unknown
       case .connectionLost, .dropped: .dropped
       case .version: .serverLimit
+      case .journal: .journal
       }
   }
 

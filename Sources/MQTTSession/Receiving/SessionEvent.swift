@@ -1,3 +1,4 @@
+public import Journal
 public import MQTTWire
 public import Storage
 

@@ -109,7 +109,7 @@ final class STOMPHarness {
   }
 
   /// Of a frame that was submitted and can't be sent.
-  func refuse(_ cookie: UInt64) -> Bool { session.sendNothing(cookie: cookie) }
+  func refuse(_ cookie: UInt64) -> Bool { session.sendNothing(cookie: cookie, .version) }
 
   func disconnect() -> Bool { session.disconnect(at: now) }
 

@@ -88,11 +88,13 @@ extension SessionJournal {
     case .message:
       guard let header = JournalRecord.MessageHeader(body) else { return false }
       messages.found(
-        entry, serial: header.serial, place: place, identifier: header.identifier,
-        isReleased: record.flags & JournalRecord.Flags.isReleased != 0)
-    case .bound: messages.found(entry, identifier == 0 ? .queued : .bound, identifier: identifier)
-    case .released: messages.found(entry, .released, identifier: identifier)
-    case .ended: messages.found(entry, .free, identifier: 0)
+        entry, serial: header.serial, place: place,
+        record.flags & JournalRecord.Flags.isReleased != 0
+          ? .released : header.identifier == 0 ? .queued : .bound,
+        value: header.identifier)
+    case .bound: messages.found(entry, identifier == 0 ? .queued : .bound, value: identifier)
+    case .released: messages.found(entry, .released, value: identifier)
+    case .ended: messages.found(entry, .free, value: 0)
     case .inbound, .numbers, .time: break
     }
     return true

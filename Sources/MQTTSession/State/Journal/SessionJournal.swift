@@ -2,66 +2,6 @@ import Journal
 import MQTTWire
 import Storage
 
-/// What happened to a journal, for the application.
-public enum JournalEvent: Sendable, BitwiseCopyable, Equatable {
-  /// So many messages of an earlier process are there again.
-  case recovered(messages: Int)
-  /// A commit has failed: the system's number. What was accepted since the last one is stored nowhere.
-  case failed(Int32)
-  /// After that, all is durable again.
-  case healed
-  /// All messages up to this position are durable, or have ended.
-  case stored(Counter)
-}
-
-/// What the application has not been told, in that order.
-struct JournalNews: BitwiseCopyable {
-  var recovered = 0
-  var error: Int32 = 0
-  var isHealed = false
-  var isStored = false
-  /// It was told that the journal failed, and not that it is healed.
-  var hasFailed = false
-
-  var isEmpty: Bool { recovered == 0 && error == 0 && !isHealed && !isStored }
-
-  /// A failure is news once: the next one is, when the journal was healed meanwhile.
-  @_optimize(size)
-  mutating func failed(_ error: Int32) {
-    isHealed = false
-    guard !hasFailed else { return }
-    hasFailed = true
-    self.error = error
-  }
-
-  @_optimize(size)
-  mutating func healed() {
-    guard hasFailed else { return }
-    hasFailed = false
-    isHealed = true
-  }
-
-  @inline(never)
-  @_optimize(size)
-  mutating func take(durable: Counter) -> JournalEvent? {
-    if recovered > 0 {
-      defer { recovered = 0 }
-      return .recovered(messages: recovered)
-    }
-    if error != 0 {
-      defer { error = 0 }
-      return .failed(error)
-    }
-    if isHealed {
-      isHealed = false
-      return .healed
-    }
-    guard isStored else { return nil }
-    isStored = false
-    return .stored(durable)
-  }
-}
-
 /// What a session has for its journal, beside what the outboxes know of their messages: the log, the commit
 /// that is filled or written, and what waits for it.
 struct SessionJournal: ~Copyable {
@@ -131,10 +71,6 @@ struct SessionJournal: ~Copyable {
     let identifier: PacketIdentifier
     let isKnown: Bool
   }
-
-  /// How long to wait after so many failures: 0.1 s, doubled each time, up to 51 s. Broken flash is not worn out
-  /// further by a client that tries again and again.
-  static func pause(after failures: UInt32) -> UInt32 { 100 << min(failures, 9) }
 
   @_optimize(size)
   init(

@@ -1,3 +1,4 @@
+import Journal
 import MQTTWire
 import Storage
 
@@ -162,7 +163,7 @@ extension Outbox {
     if isJournaled, flags.isAcknowledged, !flags.contains(.isUnstored),
       let refusal = stored.element.refusal(of: size)
     {
-      return refusal
+      return refusal == .failed ? .journal : .tooLarge
     }
     guard openBytes &+ size <= byteLimit, let offset = room(for: size), ensureDescriptor() else {
       isStarved = true

@@ -2,6 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
+@testable import Journal
 @testable import MQTTSession
 
 /// Does the journal hear of everything that becomes of a message, whichever commits fail?

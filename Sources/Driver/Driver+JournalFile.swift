@@ -1,8 +1,6 @@
-public import Driver
-import Journal
-public import MQTTSession
+public import Journal
 public import Platform
-import Storage
+public import Storage
 import Transports
 
 /// Why a journal cannot be taken up.
@@ -17,16 +15,6 @@ public enum JournalError: Error, BitwiseCopyable {
   init(_ error: PlatformError) {
     self = error.code == SystemError.wouldBlock ? .locked : .system(error.code)
   }
-
-  @_optimize(size)
-  init(_ error: StorageError) {
-    switch error {
-    case .system(let code): self = .system(code)
-    case .corrupt: self = .corrupt
-    case .other: self = .other
-    case .size: self = .size
-    }
-  }
 }
 
 /// What has become of `syncJournal`.
@@ -36,7 +24,7 @@ public enum JournalSync: BitwiseCopyable {
   case failed(Int32)  // the system's number
 }
 
-extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
+extension Driver where Engine: JournaledEngine & ~Copyable, Link: ~Copyable, System == Linux {
   /// Opens the journal, or makes it, and takes up what it has. It comes before the first connection, and waits for
   /// the disk. The client's session has room for a journal.
   ///
@@ -47,15 +35,15 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
     _ names: inout JournalNames, _ options: JournalOptions,
     in memory: UnsafeMutablePointer<BlockWriterMemory>
   ) throws(JournalError) {
-    let owner = Salt(hashing: clientID)
+    let owner = engine.journalOwner
     var file: BlockFile
     let salt = Salt(low: randomNumber(), high: randomNumber())
     let new = Superblock(salt: salt, blocks: options.blocks, owner: owner)
     if let old = try Self.open(names) {
-      var superblock = try Self.superblock(of: old, owner, &engine.session)
+      var superblock = try Self.superblock(of: old, owner, &engine)
       file = old
       if !options.wants(superblock.blocks),
-        let moved = try Self.move(file, superblock, to: new, names, options, &engine.session)
+        let moved = try Self.move(file, superblock, to: new, names, options, &engine)
       {
         file = moved
         try Self.name(file, &names)
@@ -63,9 +51,9 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
       }
       try recover(from: file, superblock)
     } else {
-      file = try Self.create(names, new, replaces: false, &engine.session)
+      file = try Self.create(names, new, replaces: false, &engine)
       try Self.name(file, &names)
-      engine.session.beginJournal(new)
+      engine.beginJournal(new)
     }
     do throws(PlatformError) {
       unsafe try attach(file, in: memory, hasThread: options.hasThread) { blocks, count in
@@ -90,58 +78,24 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
       guard engine.hasWork(at: time) else { break }
       engine.takeWork(at: time)
     }
-    _ = engine.session.journalPosition()  // looks at what is new
-    let target = engine.session.hurryJournal()
+    let target = engine.hurryJournal()
     // Its application writes the journal, and is told to by the next request.
-    if isCallerDriven { return engine.session.isJournalDone(target) ? .stored : .timedOut }
-    let failures = engine.session.journalFailures.count
+    if isCallerDriven { return engine.isJournalDone(target) ? .stored : .timedOut }
+    let failures = engine.journalFailures.count
     let isOver = waitForJournal(timeout: timeout) {
-      $0.session.isJournalDone(target) || $0.session.isJournalPaused
-        || $0.session.journalFailures.count != failures
+      $0.isJournalDone(target) || $0.isJournalPaused
+        || $0.journalFailures.count != failures
     }
-    if engine.session.isJournalDone(target) { return .stored }
-    return isOver ? .failed(engine.session.journalFailures.lastError) : .timedOut
+    if engine.isJournalDone(target) { return .stored }
+    return isOver ? .failed(engine.journalFailures.lastError) : .timedOut
   }
 
   /// More than it takes for the longest queue.
   private static var rounds: Int { 512 }
 
-  // MARK: The application has the storage
-
-  /// What the storage is to do next begins with the first block of a journal.
-  @_optimize(size)
-  public mutating func openOwnStorage(_ options: JournalOptions) {
-    let superblock = Superblock(
-      salt: Salt(low: randomNumber(), high: randomNumber()), blocks: options.blocks,
-      owner: Salt(hashing: clientID))
-    engine.session.openJournal(superblock, leastBlocks: options.leastBlocks)
-  }
-
-  public var isJournalOpen: Bool { engine.session.isJournalOpen }
-
-  @_optimize(size)
-  public mutating func storageRequest(at now: Instant, wallClock: UInt32) -> StorageRequest? {
-    engine.session.storageRequest(at: now, wallClock: wallClock)
-  }
-
-  @_optimize(size)
-  public mutating func storageDone(_ error: Int32, at now: Instant) throws(JournalError) {
-    do throws(StorageError) {
-      try engine.session.storageDone(error, at: now)
-    } catch {
-      throw JournalError(error)
-    }
-  }
-
-  /// Where the blocks of a request lie.
-  public var storageSpace: MutableSpan<UInt8> {
-    @_lifetime(&self)
-    mutating get { engine.session.recoverySpace }
-  }
-
   // MARK: Helpers
 
-  // Static, because what is lent of the session is a hold on all of `self`.
+  // Static, because what is lent of the engine is a hold on all of `self`.
 
   /// `nil`: there is none.
   @_optimize(size)
@@ -158,9 +112,9 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @inline(never)
   @_optimize(size)
   private static func create(
-    _ names: borrowing JournalNames, _ superblock: Superblock, replaces: Bool, _ session: inout Session
+    _ names: borrowing JournalNames, _ superblock: Superblock, replaces: Bool, _ engine: inout Engine
   ) throws(JournalError) -> BlockFile {
-    var space = session.recoverySpace
+    var space = engine.recoverySpace()
     var block = space._mutatingExtracting(0..<Block.size)
     superblock.encode(into: &block)
     do throws(PlatformError) {
@@ -193,10 +147,10 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @inline(never)
   @_optimize(size)
   private static func superblock(
-    of file: borrowing BlockFile, _ owner: Salt, _ session: inout Session
+    of file: borrowing BlockFile, _ owner: Salt, _ engine: inout Engine
   ) throws(JournalError) -> Superblock {
     for index in 0..<UInt32(Superblock.count) {
-      var space = session.recoverySpace
+      var space = engine.recoverySpace()
       var block = space._mutatingExtracting(0..<Block.size)
       try read(index, of: file, into: &block)
       guard let superblock = try Self.superblock(in: block.span) else { continue }
@@ -234,9 +188,9 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   private mutating func recover(
     from file: borrowing BlockFile, _ superblock: Superblock
   ) throws(JournalError) {
-    engine.session.beginRecovery(superblock)
+    engine.beginRecovery(superblock)
     let (now, wallClock) = (time, wallClock)
-    repeat {} while try Self.goOn(&engine.session, from: file) { $0.recover(at: now, wallClock: wallClock) }
+    repeat {} while try Self.goOn(&engine, from: file) { $0.recover(at: now, wallClock: wallClock) }
   }
 
   /// Takes the log to a new file, which does not have its name yet. `nil`: the old one is to be used further, because
@@ -245,15 +199,15 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @_optimize(size)
   private static func move(
     _ old: borrowing BlockFile, _ superblock: Superblock, to new: Superblock,
-    _ names: borrowing JournalNames, _ options: JournalOptions, _ session: inout Session
+    _ names: borrowing JournalNames, _ options: JournalOptions, _ engine: inout Engine
   ) throws(JournalError) -> BlockFile? {
     do throws(JournalError) {
-      session.beginRecovery(superblock)
-      repeat {} while try goOn(&session, from: old) { $0.survey() }
-      guard let move = session.move(to: new) else { throw .size }
-      let file = try create(names, new, replaces: true, &session)
+      engine.beginRecovery(superblock)
+      repeat {} while try goOn(&engine, from: old) { $0.survey() }
+      guard let move = engine.move(to: new) else { throw .size }
+      let file = try create(names, new, replaces: true, &engine)
       do throws(JournalError) {
-        try copy(move, from: old, to: file, &session)
+        try copy(move, from: old, to: file, &engine)
       } catch {
         BlockFile.discard(names.unfinished.bytes)
         throw error
@@ -269,12 +223,12 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   @inline(never)
   @_optimize(size)
   private static func copy(
-    _ move: LogMove, from old: borrowing BlockFile, to new: borrowing BlockFile, _ session: inout Session
+    _ move: LogMove, from old: borrowing BlockFile, to new: borrowing BlockFile, _ engine: inout Engine
   ) throws(JournalError) {
     var move = move
-    let capacity = UInt32(truncatingIfNeeded: session.recoverySpace.count / Block.size)
+    let capacity = UInt32(truncatingIfNeeded: engine.recoverySpace().count / Block.size)
     while let (from, to, count) = move.next(capacity: capacity) {
-      var space = session.recoverySpace
+      var space = engine.recoverySpace()
       var blocks = space._mutatingExtracting(0..<Int(truncatingIfNeeded: count) &* Block.size)
       try read(from, of: old, into: &blocks)
       move.convert(&blocks)
@@ -289,14 +243,14 @@ extension Driver where Engine == MQTTEngine, Link: ~Copyable, System == Linux {
   /// Does what a step of reading asks for. Returns false if that was the last one.
   @_optimize(size)
   private static func goOn(
-    _ session: inout Session, from file: borrowing BlockFile, _ step: (inout Session) -> RecoveryStep
+    _ engine: inout Engine, from file: borrowing BlockFile, _ step: (inout Engine) -> RecoveryStep
   ) throws(JournalError) -> Bool {
-    switch step(&session) {
+    switch step(&engine) {
     case .read(let block, let count, let offset):
-      var space = session.recoverySpace
+      var space = engine.recoverySpace()
       var part = space._mutatingExtracting(offset..<offset &+ Int(truncatingIfNeeded: count) &* Block.size)
       try read(block, of: file, into: &part)
-      session.recoveryRead()
+      engine.recoveryRead()
       return true
     case .done: return false
     case .failed(.corrupt): throw .corrupt

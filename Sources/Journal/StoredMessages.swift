@@ -1,4 +1,4 @@
-import Storage
+public import Storage
 
 /// The messages of an outbox that are in its journal, or are to be.
 ///
@@ -7,59 +7,65 @@ import Storage
 /// takes as much as it has room for. While that is written, the entries are in a second queue: if the commit
 /// fails, they go back. So the journal hears of each change, in whatever order commits fail, and nothing has
 /// to be remembered that has no bound.
-struct StoredMessages: ~Copyable {
-  /// What is known of a message.
-  enum State: UInt8, BitwiseCopyable {
-    case free
-    /// It can still get another Packet Identifier.
-    case queued
-    /// It has a Packet Identifier that no longer changes.
-    case bound
-    /// PUBREC came.
-    case released
-    case ended
+public struct StoredMessages: ~Copyable {
+  /// What is known of a message. What becomes of it between the first and the last is the session's to say.
+  public struct State: BitwiseCopyable, Equatable {
+    private let number: UInt8
+
+    public init(_ number: UInt8) { self.number = number }
+
+    @inline(__always) public static var free: State { State(0) }
+    @inline(__always) public static var queued: State { State(1) }
+    @inline(__always) public static var ended: State { State(2) }
   }
 
-  struct Entry: BitwiseCopyable {
+  /// Why a message is not accepted.
+  public enum Refusal: BitwiseCopyable {
+    /// The journal has failed, and nothing is to be accepted that it does not have.
+    case failed
+    case tooLarge
+  }
+
+  public struct Entry: BitwiseCopyable {
     /// When the message was added, among all messages of this journal.
-    var serial = Counter()
+    public internal(set) var serial = Counter()
     /// Where the commit that has the message begins: the place in the log's ring.
-    var place: UInt32 = 0
+    public internal(set) var place: UInt32 = 0
     /// Where its descriptor is.
-    var slot: UInt16 = 0
+    public internal(set) var slot: UInt16 = 0
     // Neighbours among those that the journal has, by their commits; counted from 1 on; 0: none.
     var newer: UInt16 = 0
     var older: UInt16 = 0
     /// The next one in its queue.
     var next: UInt16 = 0
-    var state = State.free
+    public internal(set) var state = State.free
     /// The state that the commit which is being written has, or had.
-    var toldState = State.free
+    public internal(set) var toldState = State.free
     /// The journal has the message as it is, or will have it with the commit that is being written.
-    var isStored = false
+    public internal(set) var isStored = false
     /// What the journal has of the message itself is to be written again.
-    var isOutdated = false
+    public internal(set) var isOutdated = false
     /// The journal may have a record of it.
-    var isKnown = false
+    public internal(set) var isKnown = false
     /// The commit that is being written has the message.
     var isWriting = false
     /// The journal is to be told something that the commit which is being written does not have.
     var isChanged = false
-    var isQueued = false
+    public internal(set) var isQueued = false
 
     /// Whether the journal is to get the message itself.
-    var needsMessage: Bool { state != .ended && (!isStored || isOutdated) }
+    public var needsMessage: Bool { state != .ended && (!isStored || isOutdated) }
   }
 
   /// Where its parts are in the caller's block.
-  struct Plan: BitwiseCopyable {
+  public struct Plan: BitwiseCopyable {
     let slot: ArenaSlice<StoredMessages>
     let entries: ArenaSlice<Entry>
     let numbers: ArenaSlice<UInt16>
 
     /// There are more entries than messages: one of a message that has ended is free when the journal knows
     /// that.
-    init(messages: Int, descriptors: Int, in plan: inout ArenaLayout) {
+    public init(messages: Int, descriptors: Int, in plan: inout ArenaLayout) {
       slot = plan.reserve(min(messages, 1), of: StoredMessages.self)
       entries = plan.reserve(min(messages &+ messages / 2, 65_535), of: Entry.self)
       numbers = plan.reserve(messages > 0 ? descriptors : 0, of: UInt16.self)
@@ -82,25 +88,27 @@ struct StoredMessages: ~Copyable {
   /// The last of those that a commit had, and that wait at the front again; counted from 1 on; 0: none of this commit.
   private var requeued: UInt16 = 0
   /// How many at the front a commit had that has failed, and no commit since.
-  private(set) var unsaid = 0
+  public private(set) var unsaid = 0
   private var free: UInt16 = 0
   /// How many entries were ever used: those behind them are free, and in no chain.
   var used = 0
   /// The number of the message that was added last. Every message that the log has has another.
-  var lastSerial = Counter()
+  public internal(set) var lastSerial = Counter()
   /// That of the last one which a commit has for the first time.
-  var toldSerial = Counter()
+  public private(set) var toldSerial = Counter()
   /// How many bytes the messages have that were added since the last commit which had all that was new.
-  var newBytes = 0
+  public var newBytes = 0
   /// The largest packet that a commit has room for.
   private let largestPacket: Int
   /// How many bytes of the outbox stay free for what messages grow by when a process takes them up that speaks 5.0.
-  let reserve: Int
+  public let reserve: Int
   /// Without a journal that works nothing is accepted.
-  var isRefusing = false
+  public var isRefusing = false
 
   @_optimize(size)
-  init(entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int, reserve: Int) {
+  public init(
+    entries: consuming Table<Entry>, numbers: consuming Table<UInt16>, largestPacket: Int, reserve: Int
+  ) {
     self.entries = entries
     self.numbers = numbers
     self.largestPacket = largestPacket
@@ -108,7 +116,7 @@ struct StoredMessages: ~Copyable {
   }
 
   @_optimize(size)
-  static func slot(
+  public static func slot(
     _ plan: Plan, in block: borrowing Arena, largestPacket: Int, reserve: Int
   ) -> OptionalSlot<StoredMessages> {
     OptionalSlot(plan.slot, in: block) {
@@ -120,17 +128,20 @@ struct StoredMessages: ~Copyable {
 
   /// Why a message of so many bytes is not to be accepted; `nil`: it is.
   @_optimize(size)
-  func refusal(of size: Int) -> SessionError? {
-    isRefusing ? .journal : size > largestPacket ? .tooLarge : nil
+  public func refusal(of size: Int) -> Refusal? {
+    isRefusing ? .failed : size > largestPacket ? .tooLarge : nil
   }
 
-  subscript(entry: Int) -> Entry { entries[entry] }
+  public subscript(entry: Int) -> Entry { entries[entry] }
 
   /// The entry of the message in a slot whose descriptor says that it has one.
-  func entry(of slot: Int) -> Int { Int(numbers[slot]) }
+  public func entry(of slot: Int) -> Int { Int(numbers[slot]) }
 
   /// The entry whose message is in the oldest commit.
-  var oldestEntry: Int? { oldest == 0 ? nil : Int(oldest) &- 1 }
+  public var oldestEntry: Int? { oldest == 0 ? nil : Int(oldest) &- 1 }
+
+  /// Whether there is an entry for one more message.
+  public var hasRoom: Bool { free != 0 || used < entries.count }
 
   // MARK: Things that happened
 
@@ -138,7 +149,7 @@ struct StoredMessages: ~Copyable {
   /// has been told of a message that has ended.
   @inline(never)
   @_optimize(size)
-  mutating func add(_ slot: Int, size: Int) -> Bool {
+  public mutating func add(_ slot: Int, size: Int) -> Bool {
     guard let entry = takeFree() else { return false }
     lastSerial.increment()
     newBytes &+= size
@@ -150,14 +161,14 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that a descriptor has moved.
   @_optimize(size)
-  mutating func moved(from slot: Int, to target: Int) {
+  public mutating func moved(from slot: Int, to target: Int) {
     let number = numbers[slot]
     numbers[target] = number
     entries[Int(number)].slot = UInt16(truncatingIfNeeded: target)
   }
 
   @_optimize(size)
-  mutating func set(_ entry: Int, _ state: State) {
+  public mutating func set(_ entry: Int, _ state: State) {
     entries[entry].state = state
     change(entry)
   }
@@ -165,7 +176,7 @@ struct StoredMessages: ~Copyable {
   /// Handles that the message is another one than the journal has. Until that is written, the head of the log stays
   /// before what the journal has.
   @_optimize(size)
-  mutating func rewrite(_ entry: Int) {
+  public mutating func rewrite(_ entry: Int) {
     // It counts as one more; its place among the others stays.
     lastSerial.increment()
     entries[entry].isOutdated = true
@@ -176,7 +187,7 @@ struct StoredMessages: ~Copyable {
   /// up: news in front of it would fill the ring. No commit is being written.
   @inline(never)
   @_optimize(size)
-  mutating func rewriteFirst(_ entry: Int) {
+  public mutating func rewriteFirst(_ entry: Int) {
     if entries[entry].isQueued { leaveQueue(entry) }
     entries[entry].isOutdated = true
     entries[entry].isChanged = true
@@ -203,7 +214,7 @@ struct StoredMessages: ~Copyable {
 
   /// Handles that a message has ended. It no longer keeps the head of the log where it is.
   @_optimize(size)
-  mutating func ended(_ entry: Int) {
+  public mutating func ended(_ entry: Int) {
     if entries[entry].isStored { unlink(entry) }
     entries[entry].state = .ended
     change(entry)
@@ -212,12 +223,12 @@ struct StoredMessages: ~Copyable {
   // MARK: A commit
 
   /// The entry about which the journal is to be told next.
-  var nextChange: Int? { changed.first == 0 ? nil : Int(changed.first) &- 1 }
+  public var nextChange: Int? { changed.first == 0 ? nil : Int(changed.first) &- 1 }
 
   /// Handles that nothing has to be said about `nextChange`, whose message has ended before the journal had
   /// it.
   @_optimize(size)
-  mutating func forget() {
+  public mutating func forget() {
     guard let entry = nextChange else { return }
     takeFirst()
     putFree(entry)
@@ -233,7 +244,7 @@ struct StoredMessages: ~Copyable {
   /// the message itself is a part of that.
   @inline(never)
   @_optimize(size)
-  mutating func told(withMessage: Bool, place: UInt32) {
+  public mutating func told(withMessage: Bool, place: UInt32) {
     guard let entry = nextChange else { return }
     takeFirst()
     entries[entry].isChanged = false
@@ -253,7 +264,7 @@ struct StoredMessages: ~Copyable {
   /// a failed commit had is in the next one, and the end of a message comes before others that have its room.
   @inline(never)
   @_optimize(size)
-  mutating func takeWritten(_ isDurable: Bool) -> Int? {
+  public mutating func takeWritten(_ isDurable: Bool) -> Int? {
     guard writing.first != 0 else {
       requeued = 0
       return nil

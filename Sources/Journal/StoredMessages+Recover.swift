@@ -1,34 +1,35 @@
-import Storage
+public import Storage
 
 /// Recovery: what the journal says of the messages, record by record, and then which of them there are, in
 /// order.
 extension StoredMessages {
   /// Forgets everything, before the first record.
-  mutating func beginRecovery() { entries.clear() }
+  public mutating func beginRecovery() { entries.clear() }
 
-  var capacity: Int { entries.count }
+  public var capacity: Int { entries.count }
 
-  /// Handles the record of a message; `identifier` 0: it has none that is fixed.
+  /// Handles the record of a message, which is in the commit that begins at `place`; `value` is what its owner keeps of it
+  /// until it is `restored`: `Entry.slot`.
   @_optimize(size)
-  mutating func found(_ entry: Int, serial: Counter, place: UInt32, identifier: UInt16, isReleased: Bool) {
-    entries[entry] = Entry(serial: serial, place: place, slot: identifier)
-    entries[entry].state = isReleased ? .released : identifier == 0 ? .queued : .bound
+  public mutating func found(_ entry: Int, serial: Counter, place: UInt32, _ state: State, value: UInt16) {
+    entries[entry] = Entry(serial: serial, place: place, slot: value)
+    entries[entry].state = state
     if lastSerial < serial { lastSerial = serial }
   }
 
   /// Handles the record of another state.
   @_optimize(size)
-  mutating func found(_ entry: Int, _ state: State, identifier: UInt16) {
+  public mutating func found(_ entry: Int, _ state: State, value: UInt16) {
     guard entries[entry].state != .free else { return }
     entries[entry].state = state
-    entries[entry].slot = identifier
+    entries[entry].slot = value
   }
 
   /// Puts the messages that there are into their order. Returns how many they are; `nil`: more than the
   /// outbox has room for.
   @inline(never)
   @_optimize(size)
-  mutating func orderFound() -> Int? {
+  public mutating func orderFound() -> Int? {
     var count = 0
     for entry in 0..<entries.count where entries[entry].state != .free {
       guard count < numbers.count else { return nil }
@@ -42,11 +43,11 @@ extension StoredMessages {
   }
 
   /// Which message is the one at an index of that order.
-  func found(at index: Int) -> Int { Int(numbers[index]) }
+  public func found(at index: Int) -> Int { Int(numbers[index]) }
 
   /// Handles that a message has got a descriptor.
   @_optimize(size)
-  mutating func restored(_ entry: Int, in slot: Int) {
+  public mutating func restored(_ entry: Int, in slot: Int) {
     entries[entry].slot = UInt16(truncatingIfNeeded: slot)
   }
 
@@ -54,7 +55,7 @@ extension StoredMessages {
   /// what changes. `age` says how old the block at a place is.
   @inline(never)
   @_optimize(size)
-  mutating func endRecovery(_ count: Int, age: (UInt32) -> UInt32) {
+  public mutating func endRecovery(_ count: Int, age: (UInt32) -> UInt32) {
     // The chain of commits begins with the oldest.
     for index in 0..<count { entries[Int(numbers[index])].next = UInt16(truncatingIfNeeded: index) }
     sort(count) { entries, one, other in age(entries[one].place) > age(entries[other].place) }
