@@ -569,6 +569,30 @@ static void try_helpers(void) {
     expect("names", version > 0 && name, 1);
 }
 
+static void try_journal(void) {
+    char directory[] = "/tmp/sst-stack-XXXXXX", path[64];
+    sst_options options = SST_OPTIONS_INIT;
+    sst_journal_info info = SST_JOURNAL_INFO_INIT;
+    if (!mkdtemp(directory)) exit(EXIT_FAILURE);
+    snprintf(path, sizeof(path), "%s/journal", directory);
+    options.url = text("stomp://127.0.0.1:1");
+    options.outbox_bytes = 8192;
+    options.outbox_frames = 16;
+    options.journal = text(path);
+    for (int turn = 0; turn < 2; turn++) {
+        use = turn ? "a journal with frames" : "a new journal";
+        EXPECT(SST_OK, sst_client_init, (memory, sizeof(memory), &options, &client));
+        sst_frame frame = frame_to("/queue/gateway.01.state");
+        frame.flags = SST_SEND_STORE;
+        EXPECT(SST_OK, sst_send, (client, &frame));
+        EXPECT(1, sst_sync, (client, 5000));
+        EXPECT(SST_OK, sst_journal_state, (client, &info));
+        EXPECT(SST_OK, sst_client_close, (client));
+    }
+    unlink(path);
+    rmdir(directory);
+}
+
 int main(int argument_count, char **arguments) {
     (void)arguments;
     static uint8_t room[256], small[64];
@@ -583,6 +607,7 @@ int main(int argument_count, char **arguments) {
     try_helpers();
     try_engine();
     try_network(argument_count - 1);
+    try_journal();
     print_deepest();
     return EXIT_SUCCESS;
 }
