@@ -43,6 +43,8 @@ struct FrameQueue: ~Copyable {
     var isRepeated = false
     /// The journal has it, or is to have it (`stored`).
     var isStored = false
+    /// The journal is to have it, and has no entry for it yet.
+    var isLate = false
     var dialect = Dialect.any
   }
 
@@ -66,6 +68,9 @@ struct FrameQueue: ~Copyable {
 
   /// Those that the journal has, or is to have; empty: there is none.
   var stored: OptionalSlot<StoredMessages>
+  /// How many wait for an entry there, until the ends of others are written; and the number of the last one that has got it.
+  private(set) var late = 0
+  private var lateSerial = Counter()
 
   init(
     bytes: consuming Region, entries: consuming Table<Entry>,
@@ -118,7 +123,6 @@ struct FrameQueue: ~Copyable {
   /// Half of the places have to be free, too, so that it does not come for each.
   var hasRoomEvent: Bool {
     refusedSize >= 0 && completions == 0 && entries.count <= entries.capacity / 2 && hasRoom(for: refusedSize)
-      && (stored.isEmpty || canStore)
   }
 
   mutating func takeRoomEvent() { refusedSize = -1 }
@@ -134,9 +138,6 @@ struct FrameQueue: ~Copyable {
   }
 
   func hasRoom(for size: Int) -> Bool { place(for: size) != nil }
-
-  /// The application is to be told when there is room for a frame of this size.
-  mutating func noteRefused(_ size: Int) { refusedSize = size }
 
   /// The same, and nothing is noted for `hasRoomEvent`.
   @inline(__always)
@@ -194,12 +195,37 @@ struct FrameQueue: ~Copyable {
     entries.append(entry)
   }
 
-  /// The same for one that the journal is to have. The caller has seen that it can (`canStore`).
+  /// The same for one that the journal is to have.
   @inline(never)
+  @_optimize(size)
   mutating func appendStored(_ entry: Entry) {
     var entry = entry
-    entry.isStored = stored.element.add(nextSlot, size: Int(entry.size))
+    entry.isStored = late == 0 && stored.element.add(nextSlot, size: Int(entry.size))
+    if !entry.isStored {
+      if late == 0 { lateSerial = stored.element.lastSerial }
+      stored.element.count(size: Int(entry.size))
+      entry.isLate = true
+      late &+= 1
+    }
     append(entry)
+  }
+
+  /// Gives those that wait for one their entries, in their order, as far as there are any.
+  @inline(never)
+  @_optimize(size)
+  mutating func addLate() {
+    guard late > 0, stored.element.hasRoom else { return }
+    for index in ended..<entries.count where entries[at: index].isLate {
+      let slot = entries.slot(at: index)
+      // Those that have ended meanwhile keep no number, so it is not above what it was counted as.
+      var serial = lateSerial
+      serial.increment()
+      guard stored.element.addCounted(slot, serial: serial) else { return }
+      lateSerial = serial
+      entries[slot].isLate = false
+      entries[slot].isStored = true
+      late &-= 1
+    }
   }
 
   /// Where the entry is that comes next.
@@ -350,6 +376,10 @@ struct FrameQueue: ~Copyable {
     entries[slot].outcome = outcome
     if entries[slot].kind == .send { count(outcome) }
     if entries[slot].isStored { stored.element.ended(stored.element.entry(of: slot)) }
+    if entries[slot].isLate {
+      entries[slot].isLate = false
+      late &-= 1
+    }
     // Nobody waits for BEGIN: the end of its transaction is told otherwise.
     let isTold =
       entries[slot].kind != .acknowledge && entries[slot].kind != .begin

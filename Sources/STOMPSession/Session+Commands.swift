@@ -147,10 +147,6 @@ extension STOMPSession {
       throw refusal == .failed ? .journal : .tooLarge
     }
     guard let offset = queue.room(for: size.count) else { throw .full }
-    guard queue.canStore else {
-      queue.noteRefused(size.count)
-      throw .full
-    }
     var writer = FrameWriter(queue.space(at: offset, count: size.count), version)
     frame.describe(to: &writer, number: number, isPlain: isPlain)
     let dialect = writer.dialect
@@ -195,7 +191,6 @@ extension STOMPSession {
     else {
       return outbox.hasRoom(for: FrameQueue.failedSize)
     }
-    if frame.isStored, outbox.isJournaled, !outbox.canStore { return false }
     return frame.isUrgent
       ? Self.hasRoom(for: size, frame.overflow, in: urgent, sent(of: .urgent))
       : Self.hasRoom(for: size, frame.overflow, in: outbox, sent(of: .outbox))
