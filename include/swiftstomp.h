@@ -801,7 +801,8 @@ enum {
     /*
      * With SST_SEND_RECEIPT: if the connection ends before the receipt came, the frame is sent again on the
      * next one. The server may get it twice. Without this flag it ends with SST_ERR_UNKNOWN. Not in a
-     * transaction.
+     * transaction. After an ERROR that names no frame, those that are sent again go one by one; the one that
+     * was alone when that happened twice ends with SST_ERR_REFUSED.
      */
     SST_SEND_AGAIN = 2,
     /*

@@ -66,6 +66,12 @@ struct FrameQueue: ~Copyable {
   /// There was no room for a frame of this size, and the application is to be told when there is; -1: none was refused.
   private var refusedSize = -1
 
+  /// The server has ended a connection with ERROR, and did not say because of which frame: that of the last one that it may
+  /// have been. Until that has ended, each waits for the receipt of the one before.
+  private var lastSuspect: UInt32? = nil
+  /// The last one that was alone when that happened.
+  private var accused: UInt32? = nil
+
   /// Those that the journal has, or is to have; empty: there is none.
   var stored: OptionalSlot<StoredMessages>
   /// How many wait for an entry there, until the ends of others are written; and the number of the last one that has got it.
@@ -118,6 +124,13 @@ struct FrameQueue: ~Copyable {
   /// The number that the next frame gets.
   var nextNumber: UInt32 { firstNumber &+ UInt32(truncatingIfNeeded: entries.count) }
   var hasUnsent: Bool { unsent < entries.count }
+  /// Whether one goes after the other.
+  var isCareful: Bool { lastSuspect != nil }
+  /// Whether the next one may be sent. `others`: how many frames of other queues are under way.
+  @inline(__always)
+  func isReady(others: @autoclosure () -> Int) -> Bool {
+    hasUnsent && (!isCareful || unconfirmed &+ others() == 0)
+  }
   /// Nothing is queued, and no receipt is outstanding.
   var isDrained: Bool { !hasUnsent && unconfirmed == 0 }
   /// Half of the places have to be free, too, so that it does not come for each.
@@ -258,6 +271,7 @@ struct FrameQueue: ~Copyable {
       mark(entries.slot(at: index), entries[at: index].isRepeated ? .unknown : .version)
     }
     skipSent()
+    forgetSuspects()
     removeEnded()
   }
 
@@ -360,11 +374,39 @@ struct FrameQueue: ~Copyable {
   /// The server has refused it.
   mutating func refused(_ number: UInt32) -> Bool { ended(number, .refused) }
 
+  /// The server has ended the connection with ERROR, and did not say why. A frame that is sent again would end the next one,
+  /// too, and so on: so those that may have been at fault go one by one from now on. `isAlone`: nothing else was under way. A
+  /// frame with which that happens twice is the one.
+  @inline(never)
+  @_optimize(size)
+  mutating func failed(isAlone: Bool) {
+    var suspect: UInt32? = nil
+    for index in ended..<unsent where entries[at: index].state == .sent && entries[at: index].isRepeatable {
+      suspect = firstNumber &+ UInt32(truncatingIfNeeded: index)
+    }
+    guard let suspect else { return }
+    if !hasSuspect(from: suspect) { lastSuspect = suspect }
+    guard isAlone, unconfirmed == 1 else { return }
+    if accused == suspect { _ = refused(suspect) }
+    accused = suspect
+  }
+
+  /// Whether the last suspect is the frame with this number, or behind it.
+  private func hasSuspect(from number: UInt32) -> Bool {
+    lastSuspect.map { Int32(truncatingIfNeeded: $0 &- number) >= 0 } ?? false
+  }
+
+  private mutating func forgetSuspects() {
+    guard isCareful, !hasSuspect(from: firstNumber &+ UInt32(truncatingIfNeeded: unsent)) else { return }
+    lastSuspect = nil
+  }
+
   private mutating func ended(_ number: UInt32, _ outcome: FrameOutcome) -> Bool {
     let index = Int(truncatingIfNeeded: number &- firstNumber)
     // A number from before the first one is negative on a 32-bit processor.
     guard index >= 0, index < entries.count, entries[at: index].state == .sent else { return false }
     unconfirmed &-= 1
+    forgetSuspects()
     mark(entries.slot(at: index), outcome)
     removeEnded()
     return true

@@ -186,7 +186,13 @@ extension STOMPSession {
     case .frame(let number): _ = outbox.refused(number)
     case .urgent(let number): _ = urgent.refused(number)
     case .subscription(let number): subscriptions.refused(number)
-    case .end, nil: break
+    case .end: break
+    case nil:
+      if !isRefusal {
+        let isAlone = receiptsDue == 1
+        outbox.failed(isAlone: isAlone)
+        urgent.failed(isAlone: isAlone)
+      }
     }
     arrival.closeReason = reason
   }
