@@ -59,6 +59,16 @@ class RawEvent(smq.Sized):
     """sst_event"""
 
 
+@declared("sst_runner")
+class Runner(ctypes.Structure):
+    """sst_runner"""
+
+
+@declared("sst_runner_options")
+class RunnerOptions(smq.Sized):
+    """sst_runner_options"""
+
+
 @declared("sst_stats")
 class Stats(smq.Sized):
     """sst_stats"""
