@@ -4,8 +4,9 @@ public import Storage
 /// The protocol, without IO: bytes and instants go in; bytes, one deadline and events come out.
 ///
 /// This file has the state and the getters. What happened is in Session+Connection.swift, what a frame of the server does
-/// in Session+Received.swift, what the application wants in Session+Commands.swift, and the outputs in
-/// Session+Transmit.swift and Session+Events.swift.
+/// in Session+Received.swift, and the outputs in Session+Transmit.swift and Session+Events.swift. What the application wants
+/// is in Session+Commands.swift (SEND), Session+Subscriptions.swift, Session+Acknowledgements.swift and
+/// Session+Transactions.swift.
 public struct STOMPSession: ~Copyable {
   enum Phase: UInt8, BitwiseCopyable {
     case disconnected
