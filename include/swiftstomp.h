@@ -948,6 +948,22 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
 SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
+ * Acknowledges a message with more headers, as a server knows them. The receipt header is the library's:
+ * COMMIT has one. The frame goes into control_bytes, or, in a transaction, into the outbox, so these have to
+ * have room for the headers as well.
+ *
+ * client        the client
+ * token         as for sst_ack()
+ * headers       a list of chapter 2; empty: as sst_ack()
+ * transaction   as for sst_ack()
+ *
+ * Returns SST_OK, or, with nothing changed, what sst_ack() does, and
+ *   SST_ERR_NULL     headers is NULL
+ *   SST_ERR_HEADER   headers is not what it has to be
+ */
+SST_API int32_t sst_ack_with(sst_client *client, uint64_t token, const sst_bytes *headers, uint32_t transaction);
+
+/*
  * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once,
  * also to this client; ActiveMQ moves it to its dead letter queue.
  *
@@ -958,6 +974,19 @@ SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction
  * Returns what sst_ack() does, or SST_ERR_NOT_SUPPORTED in 1.0.
  */
 SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transaction);
+
+/*
+ * Refuses a message with more headers. With "requeue" and the value "false" RabbitMQ does not deliver it
+ * again: it goes to the dead letter exchange of its queue, or, if that has none, nowhere.
+ *
+ * client        the client
+ * token         as for sst_ack()
+ * headers       as for sst_ack_with()
+ * transaction   as for sst_ack()
+ *
+ * Returns what sst_ack_with() does, or SST_ERR_NOT_SUPPORTED in 1.0.
+ */
+SST_API int32_t sst_nack_with(sst_client *client, uint64_t token, const sst_bytes *headers, uint32_t transaction);
 
 /* ---------------------------------------------------------------------------------------------
  * 7  Transactions

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from ._headers import HeadersIn
 from .constants import Completes, Part, Version
 from .errors import Error
 
@@ -175,15 +176,15 @@ class Message:
         """The body as JSON. ValueError if it is not JSON."""
         return json.loads(self.body)
 
-    def ack(self, transaction: Any = 0) -> None:
+    def ack(self, transaction: Any = 0, headers: HeadersIn | None = None) -> None:
         """Acknowledges the message: the ack() of its client. Does nothing if there is nothing to acknowledge."""
         if self.token:
-            self._client.ack(self.token, transaction)
+            self._client.ack(self.token, transaction, headers)
 
-    def nack(self, transaction: Any = 0) -> None:
+    def nack(self, transaction: Any = 0, headers: HeadersIn | None = None) -> None:
         """Refuses the message: the nack() of its client. Does nothing if there is nothing to refuse."""
         if self.token:
-            self._client.nack(self.token, transaction)
+            self._client.nack(self.token, transaction, headers)
 
 
 #: What next_event() returns.
