@@ -1048,7 +1048,10 @@ enum {
     /*
      * An attempt, or a connection, has ended: status, stage, os_error, rule, attempt and server; retry_ms. If
      * the server said why in ERROR, text is its message header, headers are all of them, and body is its
-     * body, with its size in body_total. sst_last_failure() says more.
+     * body: of one that is larger than the receive buffer the beginning, as much as has room there behind
+     * the headers; and of one that did not come to its end, because the connection ended or the server fell
+     * silent, what came. body_total is the server's content-length, or, without one, the size of body.
+     * sst_last_failure() says more.
      */
     SST_EVENT_DISCONNECTED = 2,
     /*
@@ -1130,7 +1133,7 @@ typedef struct sst_event {
     sst_bytes headers;    /* all of them, for sst_header_next() */
     sst_bytes body;       /* or the part of it in this event */
     uint32_t body_offset; /* where this part begins */
-    uint32_t body_total;  /* the size of the whole body */
+    uint32_t body_total;  /* the size of the whole body, as far as it is known */
     sst_bytes text;       /* what the server says, or its name. What a server says may be anything: quote it
                              before it is logged */
 } sst_event;

@@ -14,6 +14,8 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
     public let message: ByteRange
     public let headers: ByteRange
     public let body: ByteRange
+    /// Of the whole body, of which there may be less.
+    public let bodySize: Int
   }
 
   public var session: STOMPSession
@@ -51,6 +53,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
   public mutating func timedOut(at now: Instant) { session.timedOut(at: now) }
   public mutating func peerClosed() { session.peerClosed() }
+  public mutating func inputEnded(at now: Instant) { session.inputEnded(at: now) }
   public mutating func closed() { session.connectionClosed() }
 
   // MARK: Outputs
@@ -100,6 +103,7 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
     }
     return CloseRequest(
       cause, stage: stage,
-      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
+      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body,
+        bodySize: reason.bodySize))
   }
 }

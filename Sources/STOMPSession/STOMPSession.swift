@@ -32,6 +32,8 @@ public struct STOMPSession: ~Copyable {
     var closeReason: STOMPCloseReason? = nil
     /// The tap knows the frame at the front.
     var isTold = false
+    /// Nothing comes any more.
+    var hasEnded = false
   }
 
   /// The version of this connection, or of the last one; before the first one, the newest that is offered.
@@ -275,7 +277,10 @@ public struct STOMPCloseReason: BitwiseCopyable {
   /// Of ERROR, in `receivedBytes`, which stay there until the next connection is opened.
   public var message = ByteRange.empty
   public var headers = ByteRange.empty
+  /// As far as it has come, and has room.
   public var body = ByteRange.empty
+  /// Of the whole body, if the server says so.
+  public var bodySize = 0
 }
 
 /// Why a call failed. It changed nothing.

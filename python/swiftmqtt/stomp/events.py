@@ -56,7 +56,7 @@ class Disconnected:
     stage      one of :class:`Stage`: where it ended
     text       what the server said: the header "message" of its ERROR. It may be anything: quote it in a log
     headers    all headers of that ERROR
-    body       its body
+    body       its body, as far as it came and has room in receive_bytes
     os_error   errno or, with ``Status.RESOLVE``, an EAI_… value; 0: none
     rule       one of :class:`Rule`: the rule that the server broke
     retry_ms   milliseconds until the client reconnects by itself; -1: it will not
