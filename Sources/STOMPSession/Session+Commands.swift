@@ -62,9 +62,10 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     return size.count
   }
 
+  /// `digits`: those of the length of the body, if they were counted.
   @inline(__always)
   func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, number: UInt32, isPlain: Bool
+    to output: inout Output, number: UInt32, isPlain: Bool, digits: Int? = nil
   ) {
     output.begin(.send)
     if isPlain {
@@ -73,7 +74,10 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
       output.header("destination", destination)
     }
     if contentType.count > 0 { output.header("content-type", contentType) }
-    if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
+    if !omitsLength {
+      let length = UInt32(truncatingIfNeeded: body.count)
+      output.header("content-length", length, digits: digits ?? Decimal.size(length))
+    }
     if transaction != 0 { output.header("transaction", UInt32(transaction)) }
     if wantsReceipt {
       if isUrgent {
