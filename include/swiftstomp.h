@@ -1003,6 +1003,22 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
 SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
+ * Acknowledges a message with more headers, as a server knows them. The receipt header is the library's:
+ * COMMIT has one. The frame goes into control_bytes, or, in a transaction, into the outbox, so these have to
+ * have room for the headers as well.
+ *
+ * client        the client
+ * token         as for sst_ack()
+ * headers       a list of chapter 2; empty: as sst_ack()
+ * transaction   as for sst_ack()
+ *
+ * Returns SST_OK, or, with nothing changed, what sst_ack() does, and
+ *   SST_ERR_NULL     headers is NULL
+ *   SST_ERR_HEADER   headers is not what it has to be
+ */
+SST_API int32_t sst_ack_with(sst_client *client, uint64_t token, const sst_bytes *headers, uint32_t transaction);
+
+/*
  * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once,
  * also to this client; ActiveMQ moves it to its dead letter queue.
  *
@@ -1013,6 +1029,19 @@ SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction
  * Returns what sst_ack() does, or SST_ERR_NOT_SUPPORTED in 1.0.
  */
 SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transaction);
+
+/*
+ * Refuses a message with more headers. With "requeue" and the value "false" RabbitMQ does not deliver it
+ * again: it goes to the dead letter exchange of its queue, or, if that has none, nowhere.
+ *
+ * client        the client
+ * token         as for sst_ack()
+ * headers       as for sst_ack_with()
+ * transaction   as for sst_ack()
+ *
+ * Returns what sst_ack_with() does, or SST_ERR_NOT_SUPPORTED in 1.0.
+ */
+SST_API int32_t sst_nack_with(sst_client *client, uint64_t token, const sst_bytes *headers, uint32_t transaction);
 
 /* ---------------------------------------------------------------------------------------------
  * 7  Transactions
@@ -1074,7 +1103,10 @@ enum {
     /*
      * An attempt, or a connection, has ended: status, stage, os_error, rule, attempt and server; retry_ms. If
      * the server said why in ERROR, text is its message header, headers are all of them, and body is its
-     * body, with its size in body_total. sst_last_failure() says more.
+     * body: of one that is larger than the receive buffer the beginning, as much as has room there behind
+     * the headers; and of one that did not come to its end, because the connection ended or the server fell
+     * silent, what came. body_total is the server's content-length, or, without one, the size of body.
+     * sst_last_failure() says more.
      */
     SST_EVENT_DISCONNECTED = 2,
     /*
@@ -1174,7 +1206,7 @@ typedef struct sst_event {
     sst_bytes headers;    /* all of them, for sst_header_next() */
     sst_bytes body;       /* or the part of it in this event */
     uint32_t body_offset; /* where this part begins */
-    uint32_t body_total;  /* the size of the whole body */
+    uint32_t body_total;  /* the size of the whole body, as far as it is known */
     sst_bytes text;       /* what the server says, or its name. What a server says may be anything: quote it
                              before it is logged */
 } sst_event;

@@ -15,6 +15,8 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     public let message: ByteRange
     public let headers: ByteRange
     public let body: ByteRange
+    /// Of the whole body, of which there may be less.
+    public let bodySize: Int
   }
 
   public var session: STOMPSession
@@ -52,6 +54,7 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
   public mutating func timedOut(at now: Instant) { session.timedOut(at: now) }
   public mutating func peerClosed() { session.peerClosed() }
+  public mutating func inputEnded(at now: Instant) { session.inputEnded(at: now) }
   public mutating func closed() { session.connectionClosed() }
 
   // MARK: Outputs
@@ -144,6 +147,7 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     }
     return CloseRequest(
       cause, stage: stage,
-      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
+      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body,
+        bodySize: reason.bodySize))
   }
 }

@@ -125,7 +125,7 @@ extension STOMPSession {
   @inline(never)
   @_optimize(size)
   mutating func tellBeginning(by tap: FrameTap, at now: Instant) {
-    guard arrival.large != nil || arrival.closeReason != nil, !arrival.isTold else { return }
+    guard !arrival.isTold else { return }
     arrival.isTold = true
     let frame = arrival.parser.frame
     let length = arrival.hasHead ? frame.contentLength.map { frame.bodyOffset &+ $0 &+ 1 } ?? 0 : 0

@@ -274,6 +274,11 @@ static void try_frames(void) {
            (client, &(sst_frame){ sizeof(sst_frame), 0, text("/queue/a"), text("x"), { 0 }, { 0 }, 1, 0, 0 }));
     converse();
     EXPECT(SST_OK, sst_nack, (client, token, 0));
+    say_message(10);
+    receive();
+    take_events();
+    EXPECT(SST_OK, sst_nack_with, (client, token, &more, 0));
+    converse();
     use = "a large body, in parts";
     say_message(5500);
     receive();
@@ -290,7 +295,7 @@ static void try_frames(void) {
         sst_frame frame = frame_to("/queue/b");
         frame.transaction = (uint32_t)number;
         EXPECT(SST_OK, sst_send, (client, &frame));
-        EXPECT(SST_OK, sst_ack, (client, token, (uint32_t)number));
+        EXPECT(SST_OK, sst_ack_with, (client, token, &more, (uint32_t)number));
         if (commits)
             EXPECT(SST_OK, sst_commit, (client, (uint32_t)number, 5));
         else

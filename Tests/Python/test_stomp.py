@@ -422,6 +422,27 @@ def test_a_connection_that_is_refused():
     assert server.heard[0].headers["login"] == "me" and server.heard[0].headers["passcode"] == "secret"
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_error_that_is_large_or_not_whole(is_whole):
+    """In two pieces: its body is there as far as the buffer has room for it, and as far as it came."""
+    head = b"ERROR\nmessage:no\ncontent-length:5000\n\n"
+    body = bytes(97 + index % 26 for index in range(5000))
+
+    def script(connection: Connection) -> None:
+        connection.expect("CONNECT")
+        connection.raw(head + body[:10])
+        time.sleep(0.1)  # so that it most likely comes in two pieces
+        connection.raw(body[10:] + b"\0" if is_whole else body[10:20])
+
+    with Scripted(script) as server:
+        client = Client(server.url, receive_bytes=1024)
+        with pytest.raises(stomp.PeerError) as caught:
+            client.connect()
+        assert caught.value.status == Status.REFUSED and caught.value.text == "no"
+        assert caught.value.body == body[: 1024 - len(head) if is_whole else 20]
+        client.close()
+
+
 def test_a_rule_that_is_broken():
     def script(connection: Connection) -> None:
         connection.accept()

@@ -347,15 +347,22 @@ class Core:
         check(LIBRARY.sst_unsubscribe_with(self._open(), number, ctypes.byref(_abi.BytesIn(more, len(more))), cookie))
         self._on_called()
 
-    def _settle(self, function: Any, message: Any, transaction: Any) -> None:
-        """sst_ack() or sst_nack(); what waits is sent if that makes room."""
+    def _settle(self, is_accepted: bool, message: Any, transaction: Any, headers: HeadersIn | None = None) -> None:
+        """Acknowledges or refuses a message; what waits is sent if that makes room."""
         handle = self._open()
         token = message.token if isinstance(message, Message) else number_to("token", message, 2**64 - 1, Status.TOKEN)
         number = _transaction(transaction)
-        status = function(handle, token, number)
+        more = packed("the headers", headers)
+        if more:
+            function = QUICK.sst_ack_with if is_accepted else QUICK.sst_nack_with
+            arguments = (handle, token, ctypes.byref(_abi.BytesIn(more, len(more))), number)
+        else:
+            function = QUICK.sst_ack if is_accepted else QUICK.sst_nack
+            arguments = (handle, token, number)
+        status = function(*arguments)
         if status == Status.FULL:
             LIBRARY.sst_flush(handle)
-            status = function(handle, token, number)
+            status = function(*arguments)
         check(status)
         self._on_called()
 
