@@ -65,15 +65,17 @@ class CommonArguments {
     }
     var file = try defaultOptions(command)
     for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
-    do throws(ExitError) {
-      var inFile: [GivenOption] = []
-      for line in file { inFile += try read(line, isInFile: true) }
-      if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
-        throw usageError("\(wrong.option.name) is not allowed there")
+    for line in file {
+      do throws(ExitError) {
+        for one in try read(line.words[...], isInFile: true) {
+          if [.optionsFile, .help].contains(one.option.key) {
+            throw usageError("\(one.option.name) is not allowed there")
+          }
+          try apply(one)
+        }
+      } catch {
+        throw usageError("\(line.place): \(error.text)")
       }
-      for one in inFile { try apply(one) }
-    } catch {
-      throw usageError("in an options file: \(error.text)")
     }
     // An option that may be given only once replaces the file's.
     func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }

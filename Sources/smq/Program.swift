@@ -77,6 +77,8 @@ enum Stage {
   static let proxy = SMQ_STAGE_PROXY
   static let tls = SMQ_STAGE_TLS
   static let webSocket = SMQ_STAGE_WEBSOCKET
+  /// Between CONNECT and what answers it.
+  static let answer = SMQ_STAGE_CONNACK
 }
 
 enum LogEntry {

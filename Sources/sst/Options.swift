@@ -33,8 +33,19 @@ let options: [Option] =
 private let messageOptions: [Option] = [
   // ---- Messages
   Option(
-    .destination, "-t", "--destination", "DESTINATION", Commands.online,
-    "where to send to or to receive from, such as /queue/a; for sst receive it may be given more than once; ~what it means is up to the broker. sst bench and sst check use a topic of their own without it (/topic/sst.bench.NAME and /topic/sst.check.NAME)"
+    .destination, "-t", "--destination", "DESTINATION", Commands.send,
+    "where to send to, such as /queue/a; ~what it means is up to the broker"),
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.receive,
+    "where to receive from, such as /queue/a; may be given more than once; ~what it means is up to the broker"
+  ),
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.bench,
+    "the destination to measure (default: a topic of its own, /topic/sst.bench.NAME); ~receivers share the messages of one that begins with /queue, and otherwise get all of them"
+  ),
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.check,
+    "where to send a message and receive it again (default: a topic of its own, /topic/sst.check.NAME); ~other messages that are there stay there"
   ),
   Option(.message, "-m", "--message", "TEXT", Commands.send, "the body"),
   Option(.file, "-f", "--file", "FILE", Commands.send, "send the content of the file"),
@@ -42,8 +53,11 @@ private let messageOptions: [Option] = [
   Option(.nothing, "-n", "--null-message", "", Commands.send, "send a message without a body"),
   Option(.whole, "-s", "--stdin-file", "", Commands.send, "send all of standard input as one message"),
   Option(
-    .header, "-H", "--header", "HEADER", Commands.messages,
-    "add a header to SEND or SUBSCRIBE, 'name: value'; may be given more than once; ~blanks behind the colon are left out"
+    .header, "-H", "--header", "HEADER", Commands.send,
+    "add a header to SEND, 'name: value'; may be given more than once; ~blanks behind the colon are left out"),
+  Option(
+    .header, "-H", "--header", "HEADER", Commands.receive,
+    "add a header to SUBSCRIBE, 'name: value'; may be given more than once; ~blanks behind the colon are left out"
   ),
   Option(
     .contentType, "", "--content-type", "TYPE", Commands.send,
@@ -65,7 +79,7 @@ private let messageOptions: [Option] = [
   // ---- Receiving
   Option(
     .ack, "", "--ack", "MODE", Commands.receive,
-    "auto, client or client-individual: when the broker takes a message for consumed (default: client); ~with auto that is when it has sent it, otherwise when it is printed, so that what arrives behind the last one of -C stays in the queue"
+    "when the broker takes a message for consumed: auto, client or client-individual (default: client); ~with auto that is when it has sent it, otherwise when it is printed, so that what arrives behind the last one of -C stays in the queue"
   ),
   Option(
     .selector, "", "--selector", "TEXT", Commands.receive,

@@ -66,6 +66,8 @@ enum Stage {
   static let proxy = SST_STAGE_PROXY
   static let tls = SST_STAGE_TLS
   static let webSocket = SST_STAGE_WEBSOCKET
+  /// Between CONNECT and what answers it.
+  static let answer = SST_STAGE_ACCEPT
 }
 
 enum LogEntry {

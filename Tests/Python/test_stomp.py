@@ -15,6 +15,7 @@ import uuid
 import pytest
 
 from swiftmqtt import TLSCause, stomp
+import swiftmqtt.stomp.aio
 from swiftmqtt.stomp import Client, Completes, Part, State, Status
 
 from .conftest import TLS_LIBRARY, descriptors
@@ -656,7 +657,7 @@ def test_overflow_and_urgent():
         for number in range(10):
             client.send("/q", str(number), quiet=number < 8, overflow=stomp.Overflow.DROP_OLDEST)
         with pytest.raises(stomp.PeerError) as caught:
-            client.send("/q", "too late", overflow=stomp.Overflow.DROP_NEWEST)
+            client.send("/q", "too late", overflow="drop_newest")
         assert caught.value.status == Status.DROPPED
         client.send("/q", "alarm", urgent=True, receipt=True)
         client.connect(timeout=PATIENCE)
@@ -781,6 +782,7 @@ def test_a_forgotten_client_gives_its_descriptors_back(coilmq):
         (lambda c: c.send("/q", "a", transaction=65_536), Status.TRANSACTION),
         (lambda c: c.send("/q", "a", cookie=-1), Status.OPTION),
         (lambda c: c.send("/q", "a", overflow=3), Status.OPTION),
+        (lambda c: c.send("/q", "a", overflow="oldest"), Status.OPTION),
         (lambda c: c.send("/q", "a", urgent=2), Status.OPTION),
         (lambda c: c.send("/q", "\ud800"), Status.OPTION),
         (lambda c: c.subscribe("/q", "sometimes"), Status.OPTION),
@@ -810,7 +812,11 @@ def test_wrong_calls(call, status):
         (dict(url="stomp://127.0.0.1:1", oldest=9), "the option oldest=9 is out of its range"),
         (dict(url="stomp://127.0.0.1:1", bind_address="nowhere"), "the option bind_address is out of its range"),
         (dict(url="stomp://127.0.0.1:x"), "the URL 'stomp://127.0.0.1:x' is wrong at byte 18"),
-        (dict(url="mqtt://127.0.0.1"), "the URL 'mqtt://127.0.0.1' is wrong at byte 0"),
+        (dict(url="mqtt://127.0.0.1"), "the scheme mqtt:// is MQTT, which swiftmqtt.Client speaks"),
+        (dict(url="TCP://127.0.0.1"), "the scheme tcp:// is called stomp:// here"),
+        (dict(url="http://127.0.0.1"), "the scheme http:// is none of STOMP, which has stomp://, stomps://, "),
+        (dict(url="me:secret@a://b"), "is wrong at byte"),
+        (dict(url="unix:socket"), "'unix:socket' is no URL: unix:/path, with a path from the root on"),
         (dict(url="stomp://me:secret@a:x"), "the URL '…@a:x' is wrong"),
         (dict(), "neither a URL nor the option host is given"),
         (dict(host="stomp://a"), "a URL is the first argument"),
@@ -825,6 +831,51 @@ def test_wrong_options(options, said):
         Client(**options)
     assert said in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("on_evnt", "a swiftmqtt client has no attribute 'on_evnt': did you mean on_event?"),
+        ("on_message", "messages come from receive(), or a loop: for message in client"),
+        ("on_error", "did you mean on_event, which is told of each event that is no message?"),
+        ("recieve", "did you mean receive?"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Client, stomp.aio.Client])
+def test_unknown_attributes(kind, name, said):
+    client = kind("stomp://127.0.0.1:1")
+    for wrong in (lambda: setattr(client, name, print), lambda: getattr(client, name)):
+        with pytest.raises(AttributeError) as caught:
+            wrong()
+        assert said in str(caught.value)
+    client.on_event = print
+    with pytest.raises(stomp.ArgumentError, match="on_event is a function, not int"):
+        client.on_event = 5
+    client.close()
+
+
+def test_a_class_of_the_programs_has_its_own_attributes():
+    class Mine(Client):
+        def on_event(self, event):
+            self.told = event
+
+    with pytest.raises(TypeError, match=r"a method on_message\(\) would never be called"):
+        type("Wrong", (Client,), {"on_message": print})
+    client = Mine("stomp://127.0.0.1:1", reconnect=False)
+    client.connect(wait=False)
+    with pytest.raises(stomp.TransportError):
+        client.receive()
+    assert isinstance(client.told, stomp.Disconnected)
+    client.close()
+
+
+def test_a_body_that_has_to_be_encoded_first():
+    client = Client("stomp://127.0.0.1:1")
+    for body in ({"celsius": 21.5}, [21.5]):
+        with pytest.raises(TypeError, match=r"the body is bytes or str, not (dict|list): json.dumps\(\) makes a str of it"):
+            client.send("/q", body)
+    client.close()
 
 
 def test_unknown_options():

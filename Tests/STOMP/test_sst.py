@@ -6,8 +6,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -164,8 +166,6 @@ def test_a_selector(brokers, queue):
 
 def test_it_reconnects(rabbit, queue, tmp_path):
     """The connection is cut in between, and what comes after it is printed."""
-    import socket
-    import threading
     place = re.search(r"@(.*):(\d+)", rabbit[1])
     listener = socket.create_server(("127.0.0.1", 0))
     carried: list[socket.socket] = []
@@ -236,6 +236,48 @@ def test_over_a_websocket(rabbitmq):
 def test_a_version_without_heart_beats(rabbitmq):
     printed = fine("check", rabbitmq.url, "-V", "1.0")
     assert "STOMP 1.0 is chosen by RabbitMQ" in printed and "note  heart-beat  STOMP 1.0 has none" in printed
+
+
+@pytest.mark.parametrize("asked, text", [
+    ("0,0", "there will be none, as --heart-beat asks"), ("5000,0", "only this client sends one, as --heart-beat asks"),
+])
+def test_no_heart_beats(rabbitmq, asked, text):
+    note, advice = re.search(r"^  note  heart-beat  (.*)\n +-> (.*)$", fine("check", rabbitmq.url, "--heart-beat", asked), re.M).groups()
+    assert note == text and advice.startswith("a dead link is noticed by TCP only")
+
+
+@pytest.mark.parametrize("greeting, answer, why", [
+    (b"SSH-2.0-OpenSSH_9.2\r\n", b"", "a command is CONNECTED, MESSAGE, RECEIPT or ERROR"),
+    (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", "a command is CONNECTED, MESSAGE, RECEIPT or ERROR"),
+    (b"", b"AMQP\0\0\x09\x01", "it closed the connection"),
+    (b"", None, "Connection reset by peer"),
+], ids=["SSH", "HTTP", "AMQP", "reset"])
+def test_what_is_no_stomp_server(greeting, answer, why):
+    def serve():
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                peer.sendall(greeting)
+                # What is unread when a socket is closed makes a reset of it.
+                peer.recv(1 if answer is None else 65_536)
+                peer.sendall(answer or b"")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        port = listener.getsockname()[1]
+        said = f"the peer does not answer as a STOMP server: {why}"
+        for command, *more in (("send", "-n"), ("receive",)):
+            result = sst(command, "-h", "127.0.0.1", "-p", port, "-t", "/queue/a", *more)
+            assert result.returncode == 1
+            assert result.stderr == f"sst {command}: cannot connect to 127.0.0.1 port {port}: {said}\n"
+        result = sst("check", "-h", "127.0.0.1", "-p", port)
+        assert result.returncode == 5 and f"  fail  connect     {said}\n" in result.stdout and "-> this port " in result.stdout
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(PATIENCE)
 
 
 def test_a_login_that_is_wrong(rabbitmq):
@@ -317,6 +359,9 @@ def test_an_options_file(rabbitmq, queue, tmp_path):
     (tmp_path / "sst_send").write_text(f"# a comment\n-L {rabbitmq.url}\n-t {queue}\n-H spaced: out here\n")
     fine("send", "-n", XDG_CONFIG_HOME=str(tmp_path))
     assert "spaced:out here" in fine("receive", "-L", rabbitmq.url, "-t", queue, "-C", 1, "-F", "%h")
+    (tmp_path / "sst_send").write_text("# a comment\n\n-t /queue/a\n--colour red\n")
+    assert sst("send", "-n", XDG_CONFIG_HOME=str(tmp_path)).stderr.startswith(
+        f'sst send: {tmp_path}/sst_send:4: unknown option "--colour"\n')
 
 
 def test_help_and_version():
@@ -324,6 +369,12 @@ def test_help_and_version():
     for command in ("send", "receive", "bench", "check"):
         printed = fine(command, "--help")
         assert printed == fine("help", command) and max(map(len, printed.splitlines())) <= 100
+
+
+def test_each_command_says_what_its_destination_is():
+    told = {re.search(r"  -t, --destination DESTINATION\n((?: {26}.*\n)+)", fine(command, "--help"))[1]
+            for command in ("send", "receive", "bench", "check")}
+    assert len(told) == 4
 
 
 def test_completion():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from enum import IntEnum
 from typing import Any, TypedDict
 
 from .. import _tls_library
 from .. import errors as mqtt_errors
+from .._checks import choice, member
 from .._names import meant
 from .._options import authority_of, scheme_of
 from .._websocket import Headers, headers_of
@@ -56,6 +58,22 @@ ELSEWHERE = {
     **dict.fromkeys(("heartbeats", "heart_beat", "heartbeat"), "the options are heart_beat_send_ms and heart_beat_receive_ms"),
     **dict.fromkeys(("ssl", "ssl_context", "tls_context", "use_ssl"), "did you mean tls?"),
     "version": "the options are oldest and newest",
+}
+# Of schemes that are none of STOMP's; of others the schemes are named.
+SCHEMES = {
+    **dict.fromkeys(("mqtt", "mqtts"), "is MQTT, which swiftmqtt.Client speaks"),
+    **dict.fromkeys(("tcp", "stomp+tcp"), "is called stomp:// here"),
+    **dict.fromkeys(("ssl", "tls"), "is called stomps:// here"),
+    **dict.fromkeys(("amqp", "amqps"), "is another protocol of the broker's: STOMP has a port of its own, usually 61613"),
+}
+# What a client has no attribute for, and what is there instead.
+INSTEAD = {
+    "on_message": "messages come from receive(), or a loop: for message in client, and with asyncio in client.messages",
+    **dict.fromkeys(
+        ("on_connect", "on_connected", "on_disconnect", "on_disconnected", "on_error", "on_receipt"),
+        "did you mean on_event, which is told of each event that is no message?",
+    ),
+    **dict.fromkeys(("set_listener", "get_listener"), "swiftmqtt.stomp.stomppy has listeners; here there is on_event"),
 }
 OTHERS = "url reconnect parts message_maximum tls credentials resolve"
 
@@ -174,11 +192,25 @@ def check(struct: _abi.Options, url: str | None) -> None:
     if not status:
         return
     if url and status in (Status.URL, Status.NOT_SUPPORTED):
+        if said := _about_scheme(url):
+            raise error(status, said)
         at = offset.value
         raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
     if not struct.url.size and not struct.host.size:
         raise error(status, "neither a URL nor the option host is given")
     raise error(status, _blame(struct) if status == Status.OPTION else "")
+
+
+def _about_scheme(url: str) -> str:
+    """What is to be said if that is what is wrong."""
+    scheme = scheme_of(url)
+    if scheme == "unix":
+        return "" if url.startswith("unix:/") else f"{url!r} is no URL: unix:/path, with a path from the root on"
+    # What has other characters is no scheme, and may be a passcode.
+    if scheme in PORTS or not scheme.replace("+", "").isalnum():
+        return ""
+    known = ", ".join(f"{name}://" for name in PORTS)
+    return f"the scheme {scheme}:// {SCHEMES.get(scheme, f'is none of STOMP, which has {known} and unix:/')}"
 
 
 def _blame(struct: _abi.Options) -> str:
@@ -237,6 +269,20 @@ def number_to(name: str, value: Any, maximum: int, status: int = Status.OPTION) 
     if not isinstance(value, int) or not 0 <= value <= maximum:
         raise ArgumentError(status, f"{name} is a whole number from 0 to {maximum}, not {value!r}")
     return int(value)
+
+
+def one_of(name: str, value: Any, known: type[IntEnum]) -> int:
+    """A member of an enumeration, its number, or its name in small letters."""
+    found = member(value, known)
+    if found is None:
+        raise ArgumentError(Status.OPTION, f"{name} is {choice(known)}, not {value!r}")
+    return found
+
+
+def function(name: str, value: Any) -> None:
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise ArgumentError(Status.OPTION, f"{name} is a function, not {type(value).__name__}")
 
 
 def seconds(name: str, value: Any) -> float | None:

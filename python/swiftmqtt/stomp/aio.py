@@ -266,7 +266,7 @@ class Client(Core):
         again: bool = False,
         no_length: bool = False,
         transaction: int | Transaction = 0,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
     ) -> None:
         """Sends a message ("SEND"), and waits until it is complete: until it was handed to the kernel or, with receipt,
@@ -295,7 +295,7 @@ class Client(Core):
         no_length: bool = False,
         transaction: int | Transaction = 0,
         cookie: int | None = None,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
     ) -> None:
         """Sends a message without waiting: the next turn of the loop sends it, in one batch with what else is ready. There

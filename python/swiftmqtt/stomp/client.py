@@ -222,7 +222,7 @@ class Client(Core):
         no_length: bool = False,
         transaction: int | Transaction = 0,
         cookie: int | None = None,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         wait: bool = False,
         timeout: float | None = None,
@@ -241,7 +241,8 @@ class Client(Core):
         no_length      without content-length: ActiveMQ makes a text of it. The body must have no zero
         transaction    of begin() or transaction()
         cookie         1 to 2^63 - 1: comes back in :class:`Completed`. Without one, there is that event only if it fails
-        overflow       what happens to it when there is no room: :class:`Overflow`. Not in a transaction
+        overflow       what happens to it when there is no room: :class:`Overflow`, or its name, such as "drop_oldest". Not
+                       in a transaction
         urgent         it is sent before all messages that are not urgent, and has room of its own (urgent_frames). Not in a
                        transaction
         wait           waits until it is complete, and raises if it failed; there is no event then

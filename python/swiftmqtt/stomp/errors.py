@@ -84,6 +84,10 @@ class ArgumentError(Error, ValueError):
     """-1xx: the call is wrong. It changed nothing."""
 
 
+class ArgumentTypeError(ArgumentError, TypeError):
+    """What was given has a type of which nothing can be made."""
+
+
 class ClosedError(ArgumentError):
     """The client was closed."""
 
