@@ -64,12 +64,15 @@ let package = Package(
     module("STOMPSession", "Storage", "STOMPWire"),
     module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
+    module("Inspector", "Storage", "Platform", "Capture"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Platform", "Transports"),
-    module("STOMPClient", "Storage", "STOMPSession", "STOMPWire", "Platform", "Transports", "Driver"),
     module(
-      "MQTTClient", "Storage", "Journal", "Capture", "MQTTSession", "MQTTWire", "Platform", "Transports",
+      "STOMPClient", "Storage", "Capture", "Inspector", "STOMPSession", "STOMPWire", "Platform", "Transports",
       "Driver"),
+    module(
+      "MQTTClient", "Storage", "Journal", "Capture", "Inspector", "MQTTSession", "MQTTWire", "Platform",
+      "Transports", "Driver"),
     module(
       "SwiftMQTT", "CSwiftMQTT", "CInterface", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform",
       "Driver",
@@ -82,7 +85,7 @@ let package = Package(
       "MQTTWire", "Platform", "Transports", "Driver"),
     program(
       "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
-    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage"),
+    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Capture"),
 
     support("TestSupport", "MQTTWire", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),

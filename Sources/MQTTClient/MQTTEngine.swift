@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import MQTTSession
 import MQTTWire
 public import Platform
@@ -190,7 +191,7 @@ public struct MQTTEngine: ~Copyable, ProtocolEngine {
       let asks = client.engine.letReadersAsk(at: now)
       for reader in 0..<InspectionSocket.readers where asks[reader] {
         let numbers = Statistics(of: client)
-        client.engine.tap.inspection.element.answer(reader, numbers, at: now)
+        PacketTap.answer(reader, numbers, of: &client.engine.tap.inspection.element, at: now)
       }
     }
     client.engine.attendReaders(at: now)

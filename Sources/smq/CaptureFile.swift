@@ -135,7 +135,9 @@ struct Blocks {
   }
 
   mutating func packet(_ packet: CapturedPacket, _ data: [UInt8]) {
-    append(atMost: BlockWriter.packetOverhead + data.count) { $0.packet(packet, data.span, Span()) }
+    append(atMost: BlockWriter.packetOverhead + data.count) {
+      $0.packet(packet, of: Program.captured, data.span, Span())
+    }
   }
 
   private mutating func append(atMost size: Int, _ write: (inout BlockWriter) -> Void) {

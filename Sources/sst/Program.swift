@@ -1,4 +1,5 @@
 import CSwiftSTOMP
+import Capture
 
 // What Sources/CommandLine needs of a program: names, limits, and the numbers that the library has for what both
 // libraries know.
@@ -23,6 +24,9 @@ enum Program {
   static let pinSource: StaticString = "curl takes"
   /// What may follow '%' in -F.
   static let formatLetters: StaticString = "IJUXbcdhijlx"
+
+  /// What captures call the protocol.
+  static let captured = CapturedProtocol.stomp
 
   /// Whether these words of a line of an options file are followed by the rest of the line as one word.
   static func endsLine(_ words: [[UInt8]]) -> Bool { words.count == 1 }
