@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import Platform
 public import STOMPSession
 import STOMPWire
@@ -34,6 +35,9 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
   public var credentialBytes: UInt32 = 0
   public var submitFrames: UInt32 = 0
   public var submitBytes: UInt32 = 0
+  public var inspectionPath: Span<UInt8>
+  public var inspectionPermissions: UInt32 = 0
+  public var inspectionBytes: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -45,6 +49,7 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
     login = Span()
     passcode = Span()
     headers = Span()
+    inspectionPath = Span()
   }
 }
 
@@ -76,6 +81,10 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
   /// Frames of other threads that wait: a power of two, or 0; and the room for each.
   public let submitFrames: Int
   public let submitBytes: Int
+  /// The socket for programs that look on; empty: there is none, and no room for what they are told.
+  public let inspectionPath: Span<UInt8>
+  public let inspectionPermissions: UInt32
+  public let inspectionBytes: Int
 
   private static var largestBuffer: UInt32 { 268_435_456 }
   private static var longestText: Int { 65_535 }
@@ -143,6 +152,16 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     // Credentials are either in the options or asked for, and only the latter need room.
     let areCredentialsClear =
       asks ? request.login.count == 0 && request.passcode.count == 0 : request.credentialBytes == 0
+    let isInspected = request.inspectionPath.count > 0
+    let inspectionBytes = numbers.value(
+      request.inspectionBytes, if: isInspected, default: 65_536, minimum: 4096, maximum: 131_072)
+    let inspectionPermissions = numbers.value(
+      request.inspectionPermissions, if: isInspected, default: 0o600, maximum: 0o777)
+    guard
+      Inspection.allows(
+        request.inspectionPath, permissions: request.inspectionPermissions, bytes: request.inspectionBytes,
+        ownTransport: request.connection.ownTransport)
+    else { throw .option }
     guard numbers.areValid, areCredentialsClear, request.urgentFrames > 0 || request.urgentBytes == 0 else {
       throw .option
     }
@@ -161,6 +180,9 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     self.session = session
     self.submitFrames = Int(submitSlots)
     self.submitBytes = Int(submitBytes)
+    inspectionPath = request.inspectionPath
+    self.inspectionPermissions = inspectionPermissions
+    self.inspectionBytes = Int(inspectionBytes)
   }
 
   private static func checkHosts(
@@ -214,11 +236,18 @@ public struct STOMPClientPlan: ~Copyable {
   let driver: DriverPlan
   let layers: LayerPlan
   let submissions: MPSCQueue<FrameSubmission>.Plan
+  let inspection: ArenaSlice<Inspection>
+  let inspectionPath: ArenaSlice<UInt8>
+  let inspectionBytes: ArenaSlice<UInt8>
 
   public init(_ options: borrowing STOMPClientOptions, in plan: inout ArenaLayout) {
     driver = DriverPlan(options.driver, in: &plan)
     session = STOMPPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitFrames, slotSize: options.submitBytes, in: &plan)
+    let isInspected = options.inspectionBytes > 0
+    inspection = plan.reserve(isInspected ? 1 : 0, of: Inspection.self)
+    inspectionPath = plan.reserve(isInspected ? options.inspectionPath.count &+ 1 : 0, of: UInt8.self)
+    inspectionBytes = plan.reserve(options.inspectionBytes, of: UInt8.self)
   }
 }

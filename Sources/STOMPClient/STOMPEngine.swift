@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 import Platform
 public import STOMPSession
 import STOMPWire
@@ -18,12 +19,20 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
 
   public var session: STOMPSession
   public internal(set) var submissions: MPSCConsumer<FrameSubmission>
+  var inspection: OptionalSlot<Inspection>
+  /// The program's.
+  var ownTap: FrameTap? = nil
   /// Of what happens now.
   private var now = Instant(milliseconds: 0)
 
   init(_ options: borrowing STOMPClientOptions, plan: borrowing STOMPClientPlan, block: borrowing Arena) {
     session = STOMPSession(options.session, plan: plan.session, block: block)
     submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
+    inspection = OptionalSlot(plan.inspection, in: block) {
+      Inspection(
+        path: options.inspectionPath, in: block.region(plan.inspectionPath),
+        buffer: block.region(plan.inspectionBytes))
+    }
   }
 
   // MARK: Getters
@@ -46,7 +55,10 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
     session.advance(to: now)
   }
   public mutating func attemptBegins() { session.attemptBegins() }
-  public mutating func opened() { session.connectionOpened() }
+  public mutating func opened() {
+    if hasInspection { inspection.element.begin() }
+    session.connectionOpened()
+  }
   public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
   public mutating func timedOut(at now: Instant) { session.timedOut(at: now) }
@@ -66,7 +78,10 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   @_lifetime(&self)
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
 
-  public var nextDeadline: Instant? { session.nextDeadline }
+  public var nextDeadline: Instant? {
+    guard hasInspection else { return session.nextDeadline }
+    return Instant.earlier(inspection.element.deadline, session.nextDeadline)
+  }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
   @inline(__always)
   mutating func takeMessage() -> Bool { session.takeMessage(at: now) }

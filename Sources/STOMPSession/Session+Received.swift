@@ -14,7 +14,7 @@ extension STOMPSession {
       if let size = nextFrame() {
         take(size, at: now)
       } else {
-        if let tap { tellBeginning(by: tap, at: now) }
+        if taps.isOn { tellBeginning(at: now) }
         if arrival.large == nil { return }
       }
     }
@@ -98,7 +98,7 @@ extension STOMPSession {
 
   @inline(__always)
   private mutating func take(_ size: Int, at now: Instant) {
-    if let tap { tellReceived(size, by: tap, at: now) }
+    if taps.isOn { tellReceived(size, at: now) }
     // Its fields are read where they are: a frame that is handed on is copied, which takes as long as to find its headers.
     let command = arrival.parser.frame.command
     let wanted: Phase = command == .connected ? .awaiting : .up

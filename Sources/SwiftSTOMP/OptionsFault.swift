@@ -44,7 +44,7 @@ private func complete(_ options: inout sst_options, _ field: Int32) {
 /// The fields of sst_options behind its size. A test compares them with the header.
 private var optionNames: NameList {
   NameList(
-    first: 1, count: 50,
+    first: 1, count: 53,
     text: """
       flags\0\
       url\0\
@@ -95,7 +95,10 @@ private var optionNames: NameList {
       submit_frames\0\
       submit_bytes\0\
       urgent_frames\0\
-      urgent_bytes
+      urgent_bytes\0\
+      inspect\0\
+      inspect_mode\0\
+      inspect_bytes
       """)
 }
 

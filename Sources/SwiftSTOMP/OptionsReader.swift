@@ -90,6 +90,9 @@ func makeClient(
   request.login = try unsafe span(options.pointee.login)
   request.passcode = try unsafe span(options.pointee.passcode)
   request.headers = try unsafe span(options.pointee.headers)
+  request.inspectionPath = try unsafe span(options.pointee.inspect)
+  unsafe request.inspectionPermissions = options.pointee.inspect_mode
+  unsafe request.inspectionBytes = options.pointee.inspect_bytes
 
   let url = try unsafe span(options.pointee.url)
   var sizes = (userName: 0, password: 0)
@@ -138,6 +141,7 @@ func makeClient(
   guard let memory = unsafe memory else { return plan.byteCount }
   // A size with its highest bit set is a very large one, not a negative number.
   guard size < 0 || size >= plan.byteCount else { throw .memorySize }
+  var refusal: Status? = nil
   do throws(PlatformError) {
     let block = unsafe Arena(start: memory)
     let stored = checked.sockets.stored(in: block, socketSlice)
@@ -148,13 +152,31 @@ func makeClient(
     // The client is made where it stays.
     let client = unsafe block.start(of: clientSlice)
     unsafe client.initialize(to: Client(checked, plan: clientPlan, block: block, on: system))
+    if checked.inspectionBytes > 0 {
+      refusal = unsafe openInspection(permissions: checked.inspectionPermissions, of: client)
+      if refusal != nil { throw PlatformError(code: 0) }
+    }
     let submitter = unsafe FrameSubmitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     unsafe slot.initialize(to: ClientHandle(client: client, submitter: submitter))
   } catch {
-    throw .noDescriptor
+    throw refusal ?? .noDescriptor
   }
   return plan.byteCount
+}
+
+/// Out of line, so that its stack is not in the way of the client's. If there is an error, there is no client any more.
+@inline(never)
+@_optimize(size)
+private func openInspection(permissions: UInt32, of client: UnsafeMutablePointer<Client>) -> Status? {
+  do throws(PlatformError) {
+    unsafe try client.pointee.openInspection(permissions: permissions)
+    return nil
+  } catch {
+    unsafe client.deinitialize(count: 1)
+    SystemError.set(error.code)
+    return .inspect
+  }
 }
 
 private func parse(_ url: Span<UInt8>, _ urlOffset: inout Int?) throws(Status) -> STOMPURL {
