@@ -39,6 +39,11 @@ class CommonArguments {
   final var messages: Int64?
   final var progress = false
   final var json = false
+  /// The words that are no options: sockets, or a file.
+  final var operands: [[UInt8]] = []
+  final var prometheus = false
+  final var once = false
+  final var shownPackets: PacketFilter?
   final var debug = false
   final var quiet = false
   final var wantsHelp = false
@@ -203,6 +208,9 @@ class CommonArguments {
     case .messages: messages = try number(option, value, 1...Self.most)
     case .progress: progress = true
     case .json: json = true
+    case .operand: operands.append(try some(option, value))
+    case .prometheus: prometheus = true
+    case .once: once = true
     case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true

@@ -112,7 +112,7 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
   }
 
   /// Tells another function of frames, or none.
-  public mutating func observe(_ tap: FrameTap?) { engine.session.observe(tap) }
+  public mutating func observe(_ tap: FrameTap?) { engine.observe(tap) }
 
   /// Disconnects when everything is sent and confirmed, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {

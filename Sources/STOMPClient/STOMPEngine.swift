@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import Journal
 public import Platform
 public import STOMPSession
@@ -21,12 +22,20 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
 
   public var session: STOMPSession
   public internal(set) var submissions: MPSCConsumer<FrameSubmission>
+  var inspection: OptionalSlot<Inspection>
+  /// The program's.
+  var ownTap: FrameTap? = nil
   /// Of what happens now.
   private var now = Instant(milliseconds: 0)
 
   init(_ options: borrowing STOMPClientOptions, plan: borrowing STOMPClientPlan, block: borrowing Arena) {
     session = STOMPSession(options.session, plan: plan.session, block: block)
     submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
+    inspection = OptionalSlot(plan.inspection, in: block) {
+      Inspection(
+        path: options.inspectionPath, in: block.region(plan.inspectionPath),
+        buffer: block.region(plan.inspectionBytes))
+    }
   }
 
   // MARK: Getters
@@ -49,7 +58,10 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     session.advance(to: now)
   }
   public mutating func attemptBegins() { session.attemptBegins() }
-  public mutating func opened() { session.connectionOpened() }
+  public mutating func opened() {
+    if hasInspection { inspection.element.begin() }
+    session.connectionOpened()
+  }
   public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
   public mutating func timedOut(at now: Instant) { session.timedOut(at: now) }
@@ -71,8 +83,10 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
 
   public var nextDeadline: Instant? {
-    guard hasJournal else { return session.nextDeadline }
-    return Instant.earlier(session.journalDeadline(at: now), session.nextDeadline)
+    guard hasJournal || hasInspection else { return session.nextDeadline }
+    let inspection = hasInspection ? inspection.element.deadline : nil
+    return Instant.earlier(
+      inspection, Instant.earlier(session.journalDeadline(at: now), session.nextDeadline))
   }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
   @inline(__always)

@@ -80,8 +80,8 @@ public struct STOMPSession: ~Copyable {
   public internal(set) var hasDisconnect = false
   /// When nobody waits any longer for DISCONNECT to be sent, and for its receipt.
   var leaveDeadline: Instant? = nil
-  /// The function that is told of frames.
-  var tap: FrameTap? = nil
+  /// Who is told of frames.
+  var taps = FrameTaps()
   /// The front of `control` is the beginning of a frame.
   var isControlInStep = true
   /// ACK, or NACK, had no room, and the application is to be told when there is some.

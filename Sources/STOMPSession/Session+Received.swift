@@ -15,7 +15,7 @@ extension STOMPSession {
         take(size, at: now)
       } else {
         if isErrorBegun { continueError(at: now) }
-        if let tap, arrival.large != nil || arrival.closeReason != nil { tellBeginning(by: tap, at: now) }
+        if taps.isOn, arrival.large != nil || arrival.closeReason != nil { tellBeginning(at: now) }
         if arrival.large == nil { return }
       }
     }
@@ -99,7 +99,7 @@ extension STOMPSession {
 
   @inline(__always)
   private mutating func take(_ size: Int, at now: Instant) {
-    if let tap { tellReceived(size, by: tap, at: now) }
+    if taps.isOn { tellReceived(size, at: now) }
     // Its fields are read where they are: a frame that is handed on is copied, which takes as long as to find its headers.
     let command = arrival.parser.frame.command
     let wanted: Phase = command == .connected ? .awaiting : .up
@@ -213,7 +213,7 @@ extension STOMPSession {
   /// Of ERROR, what is here will do.
   mutating func failInPart(at now: Instant) {
     // As it came: its escapes are undone where they are.
-    if let tap { tellBeginning(by: tap, at: now) }
+    if taps.isOn { tellBeginning(at: now) }
     failed(bodySize: receiver.count &- arrival.parser.frame.bodyOffset)
   }
 

@@ -88,7 +88,7 @@ extension STOMPSession {
     heartBeats.sent(at: now)
     counters.bytesSent.add(count)
     counters.sendCalls.add(1)
-    if let tap { tellSent(count, by: tap, at: now) }
+    if taps.isOn { tellSent(count, at: now) }
     defer { if receiptDeadline == nil { startReceiptTime(at: now) } }
     switch sending.source {
     case .none: return

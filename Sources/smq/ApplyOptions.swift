@@ -89,8 +89,6 @@ extension Arguments {
     case .subscribers: subscribers = try number(option, value, 0...65_535)
     case .onlyCheck: onlyCheck = true
     case .journalFile: journalFile = try some(option, value)
-    case .operand: operands.append(try some(option, value))
-    case .prometheus: prometheus = true
     case .asServer: isServer = true
     case .speed:
       guard let factor = System.decimal(value, scale: 1000), (0...1_000_000_000).contains(factor) else {
@@ -98,7 +96,6 @@ extension Arguments {
       }
       speed = factor
     case .inspectionSocket: inspectionSocket = try some(option, value)
-    case .once: once = true
     case .filter:
       guard let wanted = PacketFilter(value) else {
         throw usageError(

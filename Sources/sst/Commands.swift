@@ -12,4 +12,10 @@ let commands: [Command] = [
   Command(
     name: "check", set: Commands.check, summary: "check the path to a broker, step by step",
     usage: "[URL] [OPTION]...", file: "", run: check),
+  Command(
+    name: "inspect", set: Commands.inspect, summary: "show the frames of a running client, or of a capture",
+    usage: "{SOCKET... | FILE} [--once] [--json] [OPTION]...", file: "", run: inspect),
+  Command(
+    name: "stats", set: Commands.stats, summary: "print the numbers of running clients",
+    usage: "SOCKET... [--json | --prometheus] [-W SECONDS]", file: "", run: stats),
 ]

@@ -8,6 +8,7 @@ enum Key: UInt8 {
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, ciphers, tlsVersion, alpn,
     tlsName, insecure, psk, pskIdentity, pin, crl
+  case once, prometheus, filter, inspectionSocket
   case help, programVersion
 }
 
@@ -17,12 +18,14 @@ enum Commands {
   static let receive: UInt16 = 2
   static let bench: UInt16 = 4
   static let check: UInt16 = 8
+  static let inspect: UInt16 = 16
+  static let stats: UInt16 = 32
   static let messages = send | receive
-  /// Those that connect to a broker: all.
+  /// Those that connect to a broker.
   static let online = messages | bench | check
   /// Those in which -L names the broker: to the others the URL is a word of its own.
   static let withURL = messages
-  static let all = online
+  static let all = online | inspect | stats
 }
 
 /// The options, in the order of the help: what a command does comes before how it connects.
@@ -89,6 +92,12 @@ private let messageOptions: [Option] = [
   Option(
     .timeout, "-W", "", "SECONDS", Commands.receive, "end after that many seconds, with exit status 27"),
   Option(.timeout, "-W", "", "SECONDS", Commands.check, "how long each step may take (default: 5)"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.inspect,
+    "without a terminal: end after that many seconds, with exit status 27"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.stats, "how long the clients may take to answer (default: 5)"),
+  Option(.count, "-C", "", "COUNT", Commands.inspect, "without a terminal: end after that many frames"),
   // ---- Output
   Option(.verbose, "-v", "--verbose", "", Commands.receive, "print the destination before each message"),
   Option(
@@ -116,6 +125,24 @@ private let messageOptions: [Option] = [
     .progress, "", "--progress", "", Commands.bench,
     "print a line on standard error each second, even if that is not a terminal"),
   Option(.json, "", "--json", "", Commands.bench | Commands.check, "print the result as JSON"),
+  // ---- inspect, stats
+  Option(
+    .json, "", "--json", "", Commands.inspect,
+    "print a JSON object for each frame instead, without a terminal"),
+  Option(
+    .json, "", "--json", "", Commands.stats, "print a JSON array with an object for each client"),
+  Option(
+    .pretty, "", "--pretty", "", Commands.inspect | Commands.stats, "print JSON on several lines"),
+  Option(
+    .prometheus, "", "--prometheus", "", Commands.stats,
+    "print the text format of Prometheus; ~each metric begins with swiftstomp_"),
+  Option(
+    .once, "", "--once", "", Commands.inspect,
+    "print what there is, without a terminal, and end: the frames of a capture"),
+  Option(
+    .filter, "", "--filter", "WORDS", Commands.inspect,
+    "show only these frames: names of frames, destinations, sent or received; ~see FILTERS. Key f changes it"
+  ),
   // ---- The broker
   Option(
     .host, "-h", "--host", "HOST", Commands.online, "the broker's host name or address (default: localhost)"),
@@ -164,6 +191,9 @@ private let otherOptions: [Option] = [
     "read options from the file, one per line; the command line takes precedence"),
   Option(
     .debug, "-d", "--debug", "", Commands.messages | Commands.check,
-    "print each step of the connection on standard error; ~never passcodes"),
+    "print each step of the connection and each frame on standard error; ~never passcodes"),
+  Option(
+    .inspectionSocket, "", "--inspect", "PATH", Commands.messages,
+    "make an inspection socket at this path, for sst inspect and stats"),
   Option(.quiet, "", "--quiet", "", Commands.messages, "do not print error messages"),
 ]

@@ -27,7 +27,10 @@ func rejected(_ status: Int, _ offset: Int, _ options: STOMP.Options, _ argument
     }
     return usageError("--connect-header: a header of CONNECT is UTF-8 without zeros and line ends")
   default:
-    return wrongAlone(options) ?? usageError("an option is out of its range: \(STOMP.statusText(status))")
+    if isWrongAlone({ $0.inspect = options.inspect }) {
+      return usageError("--inspect: a path has at most 107 bytes")
+    }
+    return wrongAlone(options) ?? usageError("\(STOMP.fault(in: options)): \(STOMP.statusText(status))")
   }
 }
 

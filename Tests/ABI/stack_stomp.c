@@ -152,6 +152,10 @@ static void take_events(void) {
         case SST_EVENT_DISCONNECTED: {
             sst_failure failure = SST_FAILURE_INIT;
             EXPECT(SST_OK, sst_last_failure, (client, &failure));
+            smq_tls_info info = { .size = sizeof info };
+            EXPECT(SST_ERR_STATE, sst_tls_describe, (client, &info));
+            smq_tls_certificate certificate = { .size = sizeof certificate };
+            EXPECT(SST_ERR_STATE, sst_tls_describe_certificate, (client, 0, &certificate));
             break;
         }
         default:
@@ -530,6 +534,7 @@ static void try_helpers(void) {
     CALL(name, sst_stage_name, (SST_STAGE_CREDENTIALS));
     CALL(name, sst_rule_name, (SST_RULE_ORDER));
     CALL(name, sst_tls_cause_name, (1));
+    CALL(name, sst_log_name, (SST_LOG_HINT));
     expect("names", version > 0 && name, 1);
 }
 

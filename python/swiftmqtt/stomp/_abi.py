@@ -27,7 +27,8 @@ OTHERS = (
 ).split()
 WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
 URGENT = ("urgent_frames", "urgent_bytes")
-NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT)
+INSPECT_NUMBERS = ("inspect_mode", "inspect_bytes")
+NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT, *INSPECT_NUMBERS)
 
 
 class Options(Sized):
@@ -44,6 +45,8 @@ class Options(Sized):
         "u32 " + " ".join(WEBSOCKET_NUMBERS),
         "in bind_device bind_address",
         "u32 submit_frames submit_bytes urgent_frames urgent_bytes",
+        "in inspect",
+        "u32 " + " ".join(INSPECT_NUMBERS),
     )
 
 

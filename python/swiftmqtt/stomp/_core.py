@@ -20,7 +20,7 @@ from ..failure import Failure, moment
 from ..tls_context import AnyTLS
 from . import _abi, _options
 from ._headers import HeadersIn, bytes_of, packed, pairs_of, text_of
-from ._library import LIBRARY, QUICK
+from ._library import LIBRARY, QUICK, WITH_ERRNO
 from ._options import encoded, number_to, one_of
 from .constants import (
     Ack,
@@ -122,7 +122,10 @@ class Core(Named):
         size = LIBRARY.sst_client_size(ctypes.byref(built))
         block = block_of(size)
         handle = ctypes.c_void_p()
-        check(LIBRARY.sst_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)))
+        status = WITH_ERRNO.sst_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle))
+        if status == Status.INSPECT:
+            raise error(status, os_error=ctypes.get_errno())
+        check(status)
         assert handle.value  # the library said that all is well
         self._handle: int | None = handle.value
         kept: list[Any] = [block, settings]  # what the library has pointers to, as long as the client lives

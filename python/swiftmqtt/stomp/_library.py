@@ -90,3 +90,5 @@ def differences(library: Any) -> Iterator[str]:
 
 LIBRARY = load()
 QUICK = quick(LIBRARY)
+WITH_ERRNO = ctypes.CDLL(LIBRARY._name, handle=LIBRARY._handle, use_errno=True)
+declare(WITH_ERRNO)

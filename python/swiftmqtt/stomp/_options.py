@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from enum import IntEnum
 from typing import Any, TypedDict
 
@@ -38,7 +39,8 @@ FLAGS = {
     "websocket": OptionFlag.WEBSOCKET,
 }
 BELOW_TEXTS = "tls_name proxy websocket_path websocket_protocol bind_device bind_address".split()
-TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS)
+TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS, "inspect")
+PATHS = ("inspect",)
 NUMBERS = ("port", "oldest", "newest", *_abi.NUMBERS)
 
 #: The schemes, with their ports.
@@ -134,6 +136,10 @@ class Options(TypedDict, total=False):
     websocket_request_bytes: int | None
     bind_device: str | None
     bind_address: str | None
+    # a socket for sst inspect
+    inspect: str | os.PathLike[str] | None
+    inspect_mode: int | None
+    inspect_bytes: int | None
 
 
 def build(url: str | None, flags: int, given: dict[str, Any], tls: AnyTLS) -> tuple[_abi.Options, Any]:
@@ -150,7 +156,7 @@ def build(url: str | None, flags: int, given: dict[str, Any], tls: AnyTLS) -> tu
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
         if name in TEXTS and value is not None:
-            struct.put(name, encoded(name, value))
+            struct.put(name, os.fsencode(value) if name in PATHS and isinstance(value, os.PathLike) else encoded(name, value))
     for name, flag in FLAGS.items():
         if given.get(name) is not None and checked_flag(f"the option {name}", given[name]):
             flags |= flag
