@@ -103,7 +103,8 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
     }
     return CloseRequest(
       cause, stage: stage,
-      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body,
+      details: CloseDetails(
+        message: reason.message, headers: reason.headers, body: reason.body,
         bodySize: reason.bodySize))
   }
 }
