@@ -161,7 +161,8 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     }
     return CloseRequest(
       cause, stage: stage,
-      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body,
+      details: CloseDetails(
+        message: reason.message, headers: reason.headers, body: reason.body,
         bodySize: reason.bodySize))
   }
 }

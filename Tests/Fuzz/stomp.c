@@ -449,8 +449,7 @@ static void step(uint8_t kind, const uint8_t *data, size_t size) {
             int32_t status =
                 first & 32 ? CHECKED((first & 64 ? sst_nack_with : sst_ack_with)(client, token, &list, transaction))
                            : CHECKED((first & 64 ? sst_nack : sst_ack)(client, token, transaction));
-            if (status == SST_OK)
-                tokens[which] = tokens[--token_count];
+            if (status == SST_OK) tokens[which] = tokens[--token_count];
         } else {
             CHECKED(sst_ack(client, first, 0));
         }

@@ -200,7 +200,7 @@ def test_acknowledgements():
         for number in range(3):
             connection.write("MESSAGE", b"m", subscription=0, message_id=number, ack=f"a{number}", destination="/q")
         assert connection.expect("ACK").headers["id"] == "a0"
-        assert connection.expect("NACK").headers["id"] == "a2"
+        assert connection.expect("NACK").headers == {"id": "a2", "requeue": "false"}
         begin = connection.expect("BEGIN")
         ack = connection.expect("ACK")
         assert ack.headers["id"] == "a1" and ack.headers["transaction"] == begin.headers["transaction"]
@@ -211,7 +211,10 @@ def test_acknowledgements():
         first, second, third = (client.receive(PATIENCE) for _ in range(3))
         assert first.token and first.message_id == "0" and first.headers["ack"] == "a0"
         first.ack()
-        client.nack(third.token)
+        with pytest.raises(stomp.ArgumentError) as caught:
+            client.nack(third.token, headers={"receipt": "1"})
+        assert caught.value.status == Status.HEADER
+        client.nack(third.token, headers={"requeue": "false"})
         with client.transaction() as transaction:
             transaction.ack(second)
         with pytest.raises(stomp.ArgumentError) as caught:

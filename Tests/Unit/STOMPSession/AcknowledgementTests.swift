@@ -140,7 +140,8 @@ struct AcknowledgementTests {
     harness.connect(version)
     _ = harness.sent()
     harness.say("RECEIPT/receipt-id:s0//^")
-    let frame = (isAccepted ? "ACK/" : "NACK/") + (version == "1.2" ? "id:a1/" : "message-id:m/subscription:0/")
+    let frame =
+      (isAccepted ? "ACK/" : "NACK/") + (version == "1.2" ? "id:a1/" : "message-id:m/subscription:0/")
     for inTransaction in [false, true] {
       hold(harness, 1)
       let transaction = inTransaction ? try harness.session.begin() : 0

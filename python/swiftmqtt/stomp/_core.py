@@ -358,6 +358,7 @@ class Core(Named):
         token = message.token if isinstance(message, Message) else number_to("token", message, 2**64 - 1, Status.TOKEN)
         number = _transaction(transaction)
         more = packed("the headers", headers)
+        arguments: tuple[Any, ...]
         if more:
             function = QUICK.sst_ack_with if is_accepted else QUICK.sst_nack_with
             arguments = (handle, token, ctypes.byref(_abi.BytesIn(more, len(more))), number)
