@@ -383,7 +383,7 @@ asyncio.run(main())
         ("Client('ssl://h')", "the scheme is mqtts://"),
         ("Client('https://h')", "the scheme is mqtt:// or mqtts://, and for a WebSocket ws:// or wss://"),
         ("Client('stomp://h')", "the scheme is STOMP's, which swiftmqtt.stomp.Client speaks"),
-        ("Client('amqp://h')", "the scheme amqp:// is none of MQTT, which has mqtt://, mqtts://, ws://, wss:// and unix:/"),
+        ("Client('amqp://h')", "the URL begins with amqp://, and MQTT has mqtt://, mqtts://, ws://, wss:// and unix:/"),
         ("Client('me:secret@h://')", "the URL '…@h://' is wrong at byte 12: '//'"),
         (
             "c.publish('a', overflow='newest')",

@@ -304,7 +304,7 @@ def _about_scheme(url: str) -> str:
     if scheme in PORTS or not scheme.replace("+", "").isalnum():
         return ""
     known = ", ".join(f"{name}://" for name in PORTS)
-    return SCHEMES.get(scheme, f"the scheme {scheme}:// is none of MQTT, which has {known} and unix:/")
+    return SCHEMES.get(scheme, f"the URL begins with {scheme}://, and MQTT has {known} and unix:/")
 
 
 def servers(struct: _abi.Options, url: str | None) -> list[str]:

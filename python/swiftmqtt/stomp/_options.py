@@ -63,10 +63,10 @@ ELSEWHERE = {
 }
 # Of schemes that are none of STOMP's; of others the schemes are named.
 SCHEMES = {
-    **dict.fromkeys(("mqtt", "mqtts"), "is MQTT, which swiftmqtt.Client speaks"),
-    **dict.fromkeys(("tcp", "stomp+tcp"), "is called stomp:// here"),
-    **dict.fromkeys(("ssl", "tls"), "is called stomps:// here"),
-    **dict.fromkeys(("amqp", "amqps"), "is another protocol of the broker's: STOMP has a port of its own, usually 61613"),
+    **dict.fromkeys(("mqtt", "mqtts"), "which is MQTT: swiftmqtt.Client speaks it"),
+    **dict.fromkeys(("tcp", "stomp+tcp"), "which is called stomp:// here"),
+    **dict.fromkeys(("ssl", "tls"), "which is called stomps:// here"),
+    **dict.fromkeys(("amqp", "amqps"), "which is another protocol of the broker's: STOMP is at a port of its own, usually 61613"),
 }
 # What a client has no attribute for, and what is there instead.
 INSTEAD = {
@@ -216,7 +216,7 @@ def _about_scheme(url: str) -> str:
     if scheme in PORTS or not scheme.replace("+", "").isalnum():
         return ""
     known = ", ".join(f"{name}://" for name in PORTS)
-    return f"the scheme {scheme}:// {SCHEMES.get(scheme, f'is none of STOMP, which has {known} and unix:/')}"
+    return f"the URL begins with {scheme}://, {SCHEMES.get(scheme, f'and STOMP has {known} and unix:/')}"
 
 
 def _blame(struct: _abi.Options) -> str:
