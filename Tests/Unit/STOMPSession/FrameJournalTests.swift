@@ -56,6 +56,8 @@ import Testing
     journal.stomp.now = journal.stomp.now.advanced(by: 100)
     #expect(!journal.write())
     #expect(journal.position.accepted == Counter(1) && journal.position.durable == Counter(1))
+    #expect(journal.store("b") == nil)
+    #expect(journal.position.accepted == Counter(2) && journal.position.durable == Counter(1))
   }
 
   @Test func waitsForOthers() throws {
@@ -102,7 +104,8 @@ import Testing
     #expect(journal.store("a") == nil)
   }
 
-  /// Frames that have ended, and of which the disk does not know yet, take entries.
+  /// Frames that have ended, and of which the disk does not know yet, take entries: others are accepted without one, and get it
+  /// later.
   @Test func entriesAreUsedUp() throws {
     let journal = try FrameJournalHarness { ($0.outboxBytes, $0.outboxFrames) = (2048, 4) }
     journal.stomp.connect()
@@ -110,17 +113,65 @@ import Testing
     _ = journal.stomp.sent()
     #expect(journal.hurry())
     for number in 1...4 { journal.stomp.say("RECEIPT/receipt-id:\(number)//^") }
-    // Two more than the outbox has places.
-    for _ in 0..<2 { #expect(journal.store("b", quiet: true) == nil) }
+    // There are entries for two more than the outbox has places.
+    for number in 1...4 { #expect(journal.store("b\(number)", quiet: true) == nil) }
     #expect(journal.store("c") == .full)
-    #expect(journal.stomp.send("of no journal") == nil)
-    #expect(journal.stomp.event() == "")
-    journal.sync()
-    journal.commit()
+    #expect(journal.position.accepted == Counter(8))
+    for durable in [4, 6, 8] {
+      journal.sync()
+      #expect(journal.position.durable == Counter(UInt32(durable)))
+      #expect(journal.hurry() == (durable < 8))
+    }
+    // One that ends without an entry needs none.
+    for number in 5...8 { journal.stomp.say("RECEIPT/receipt-id:\(number)//^") }
+    for number in 1...4 { #expect(journal.store("d\(number)", quiet: true) == nil) }
     _ = journal.stomp.sent()
-    for number in 5...6 { journal.stomp.say("RECEIPT/receipt-id:\(number)//^") }
-    #expect(journal.stomp.events() == ["completed 0 delivered", "room"])
-    #expect(journal.store("c") == nil)
+    journal.stomp.say("RECEIPT/receipt-id:11//^")
+    journal.commit()
+    #expect(journal.position.durable == Counter(12))
+    try journal.crash()
+    #expect(journal.stomp.event() == "journal recovered(messages: 3)")
+    journal.stomp.connect()
+    #expect(journal.stomp.sent() == send("d1", 1) + send("d2", 2) + send("d4", 3))
+  }
+
+  /// Those that are sent again go one by one then, and the one with which it happens twice is refused.
+  @Test func anErrorThatNamesNoFrame() throws {
+    let journal = try FrameJournalHarness()
+    for number in 1...4 { #expect(journal.store("b\(number)", cookie: UInt64(number)) == nil) }
+    func fail() {
+      journal.stomp.say("ERROR/message:no//^")
+      journal.stomp.session.connectionClosed()
+    }
+    journal.stomp.connect()
+    #expect(journal.stomp.sent() == (1...4).map { send("b\($0)", $0) }.joined())
+    fail()
+    journal.stomp.connect()
+    #expect(journal.stomp.sent() == send("b1", 1))
+    journal.stomp.say("RECEIPT/receipt-id:1//^")
+    #expect(journal.stomp.events() == ["completed 1 delivered"])
+    #expect(journal.stomp.sent() == send("b2", 2))
+    fail()
+    #expect(journal.stomp.events() == [])
+    journal.stomp.connect()
+    #expect(journal.stomp.sent() == send("b2", 2))
+    fail()
+    #expect(journal.stomp.events() == ["completed 2 refused"])
+    journal.stomp.connect()
+    #expect(journal.stomp.sent() == send("b3", 3))
+    // One connection that breaks for another reason changes nothing.
+    journal.stomp.session.connectionClosed()
+    journal.stomp.connect()
+    #expect(journal.stomp.sent() == send("b3", 3))
+    journal.stomp.say("RECEIPT/receipt-id:3//^")
+    #expect(journal.stomp.sent() == send("b4", 4))
+    for number in 5...6 { #expect(journal.store("b\(number)", cookie: UInt64(number)) == nil) }
+    #expect(journal.stomp.sent() == "")
+    journal.stomp.say("RECEIPT/receipt-id:4//^")
+    #expect(journal.stomp.sent() == send("b5", 5) + send("b6", 6))
+    journal.commit()
+    try journal.crash()
+    #expect(journal.stomp.event() == "journal recovered(messages: 2)")
   }
 
   @Test(arguments: [false, true])
