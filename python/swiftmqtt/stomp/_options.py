@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any, TypedDict
 
 from .. import _tls_library
@@ -35,7 +36,7 @@ FLAGS = {
     "ask_addresses": OptionFlag.ASK_ADDRESSES,
     "websocket": OptionFlag.WEBSOCKET,
 }
-BELOW_TEXTS = "tls_name proxy websocket_path websocket_protocol bind_device bind_address".split()
+BELOW_TEXTS = "tls_name proxy websocket_path websocket_protocol bind_device bind_address journal".split()
 TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS)
 NUMBERS = ("port", "oldest", "newest", *_abi.NUMBERS)
 
@@ -116,6 +117,12 @@ class Options(TypedDict, total=False):
     websocket_request_bytes: int | None
     bind_device: str | None
     bind_address: str | None
+    # the journal
+    journal: str | os.PathLike[str] | None
+    journal_bytes: int | None
+    journal_delay_ms: int | None
+    journal_batch_bytes: int | None
+    journal_flags: int | None
 
 
 def build(url: str | None, flags: int, given: dict[str, Any], tls: AnyTLS) -> tuple[_abi.Options, Any]:
@@ -217,6 +224,8 @@ def encoded(name: str, value: Any) -> bytes:
     """A text of an option, or of a call."""
     if isinstance(value, (bytes, bytearray)) and name == "passcode":
         return bytes(value)
+    if name == "journal" and isinstance(value, (str, os.PathLike)):
+        return os.fsencode(value)
     if not isinstance(value, str):
         raise ArgumentError(Status.OPTION, f"{name} is a text, not {type(value).__name__}")
     try:
