@@ -83,7 +83,7 @@ let package = Package(
       "MQTTWire", "Platform", "Transports", "Driver"),
     program(
       "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
-    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage"),
+    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal"),
 
     support("TestSupport", "MQTTWire", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),

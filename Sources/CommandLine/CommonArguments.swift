@@ -39,6 +39,10 @@ class CommonArguments {
   final var messages: Int64?
   final var progress = false
   final var json = false
+  /// The journal of a sender, and the one that the command journal reads.
+  final var journal: [UInt8] = []
+  final var journalFile: [UInt8] = []
+  final var onlyCheck = false
   final var debug = false
   final var quiet = false
   final var wantsHelp = false
@@ -99,6 +103,9 @@ class CommonArguments {
 
   /// Checks that need more than one option.
   func checkTogether() throws(ExitError) {
+    if command.set == Commands.journal && journalFile.isEmpty {
+      throw usageError("a journal is required: \(Program.name) journal FILE")
+    }
     try checkPlaces()
     try tls.check()
   }
@@ -201,6 +208,9 @@ class CommonArguments {
     case .messages: messages = try number(option, value, 1...Self.most)
     case .progress: progress = true
     case .json: json = true
+    case .journal: journal = try some(option, value)
+    case .journalFile: journalFile = try some(option, value)
+    case .onlyCheck: onlyCheck = true
     case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true

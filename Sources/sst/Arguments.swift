@@ -19,7 +19,8 @@ final class Arguments: CommonArguments {
   var inFlight: Int64 = 50
 
   override var operand: Option? {
-    command.set & Commands.withURL == 0 ? options.first { $0.key == .url } : nil
+    if command.set == Commands.journal { return journalOperand }
+    return command.set & Commands.withURL == 0 ? options.first { $0.key == .url } : nil
   }
 
   override func apply(_ given: GivenOption) throws(ExitError) {
@@ -80,6 +81,15 @@ final class Arguments: CommonArguments {
     }
     if isTransaction && !sendsReceipts {
       throw usageError("--transaction and --no-receipt cannot be used together: COMMIT has a receipt")
+    }
+    if !journal.isEmpty {
+      if isTransaction {
+        throw usageError("--journal and --transaction cannot be used together: a transaction ends with its connection")
+      }
+      if !sendsReceipts {
+        throw usageError(
+          "--journal and --no-receipt cannot be used together: it keeps a message until its receipt comes")
+      }
     }
     if ack == UInt32(SST_ACK_CLIENT_INDIVIDUAL) && version == UInt32(SST_STOMP_1_0) {
       throw usageError("--ack client-individual needs STOMP 1.1 or 1.2, but -V selects 1.0")

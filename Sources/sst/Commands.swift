@@ -12,4 +12,7 @@ let commands: [Command] = [
   Command(
     name: "check", set: Commands.check, summary: "check the path to a broker, step by step",
     usage: "[URL] [OPTION]...", file: "", run: check),
+  Command(
+    name: "journal", set: Commands.journal, summary: "list, check or export the journal of a client",
+    usage: "FILE [--json] [--pretty] [--check]", file: "", run: journal),
 ]

@@ -57,6 +57,8 @@ enum STOMP {
     var bindAddress: [UInt8] = []
     var dscp: UInt32 = 0
     var tcpKeepAlive: UInt32 = 0
+    var journal: [UInt8] = []
+    var journalBatch: UInt32 = 0
   }
 
   /// sst_event, with its own bytes.
