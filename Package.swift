@@ -76,10 +76,12 @@ let package = Package(
       "Driver",
       "Transports"),
     module(
-      "SwiftSTOMP", "CSwiftSTOMP", "CInterface", "Storage", "Journal", "STOMPClient", "STOMPSession", "STOMPWire",
+      "SwiftSTOMP", "CSwiftSTOMP", "CInterface", "Storage", "Journal", "STOMPClient", "STOMPSession",
+      "STOMPWire",
       "Platform", "Driver", "Transports"),
     module(
-      "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "Journal", "MQTTClient", "MQTTSession",
+      "MosquittoCompat", "CMosquitto", "CPlatform", "CTLSEngine", "Storage", "Journal", "MQTTClient",
+      "MQTTSession",
       "MQTTWire", "Platform", "Transports", "Driver"),
     program(
       "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
@@ -92,7 +94,8 @@ let package = Package(
     tests("STOMPWireTests", of: "STOMPWire", "STOMPWire", "Storage", "TestSupport"),
     tests("STOMPClientTests", of: "STOMPClient", "STOMPClient", "Driver", "Storage"),
     tests(
-      "STOMPSessionTests", of: "STOMPSession", "STOMPSession", "STOMPWire", "Journal", "Storage", "TestSupport"),
+      "STOMPSessionTests", of: "STOMPSession", "STOMPSession", "STOMPWire", "Journal", "Storage",
+      "TestSupport"),
     tests(
       "MQTTWireTests", of: "MQTTWire", excluding: ["Vectors"], "MQTTWire", "Storage", "TestSupport"),
     tests(

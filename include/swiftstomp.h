@@ -1160,8 +1160,8 @@ typedef struct sst_event {
     uint32_t server;                /* which server of the URL, counted from 0 */
     uint32_t port;                  /* the server's port */
     int32_t retry_ms;               /* how long until the client reconnects by itself; -1: it will not */
-    uint64_t cookie;                /* of the frame; with SST_EVENT_TRANSACTIONS_LOST, how many there were; with
-                                       SST_EVENT_JOURNAL as described there */
+    uint64_t cookie;                /* of the frame; with SST_EVENT_TRANSACTIONS_LOST, how many there were;
+                                       with SST_EVENT_JOURNAL as described there */
     uint64_t token;                 /* for sst_ack(); 0: nothing to acknowledge, or it is not the last part */
     int32_t subscription;           /* of sst_subscribe(); -1: none of this client's */
     uint32_t part;                  /* SST_PART_FIRST, SST_PART_LAST, added up; 0: in the middle */

@@ -104,7 +104,8 @@ struct JournalFile {
       } catch {
         guard case .unknown = error else {
           throw JournalFault(
-            text: "was made by a newer version of \(Program.library): use its \(Program.name)", mayPass: false)
+            text: "was made by a newer version of \(Program.library): use its \(Program.name)", mayPass: false
+          )
         }
       }
     }
@@ -113,7 +114,8 @@ struct JournalFile {
         text: "is not a journal, or both of its first blocks are damaged: give the file that --journal names")
     }
     guard (found.owner == FrameRecord.owner) == Program.speaksSTOMP else {
-      throw JournalFault(text: "is a journal of \(Program.otherLibrary): use \(Program.other) journal", mayPass: false)
+      throw JournalFault(
+        text: "is a journal of \(Program.otherLibrary): use \(Program.other) journal", mayPass: false)
     }
     return found
   }

@@ -1,9 +1,9 @@
 // A journal for a program that knows nothing of it: MOSQUITTO_JOURNAL says in which directory.
 
-import Journal
 import CMosquitto
 import CPlatform
 import Driver
+import Journal
 import MQTTClient
 import MQTTSession
 import Platform

@@ -190,7 +190,8 @@ final class JournalContent: CommonJournal {
 
   override var columns: [(name: StaticString, width: Int, isNumber: Bool)] {
     [
-      ("serial", 8, true), ("qos", 3, true), ("retain", 6, false), ("state", 8, false), ("priority", 8, false),
+      ("serial", 8, true), ("qos", 3, true), ("retain", 6, false), ("state", 8, false),
+      ("priority", 8, false),
       ("expires", 10, true), ("bytes", 8, true),
     ]
   }

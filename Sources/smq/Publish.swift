@@ -78,7 +78,9 @@ private final class Publisher {
       }
     }
     let properties = version == 5 ? arguments.properties.disconnect : []
-    return try keeping.end(loop, failure, status: status) { loop.disconnect(drain: $0, properties: properties) }
+    return try keeping.end(loop, failure, status: status) {
+      loop.disconnect(drain: $0, properties: properties)
+    }
   }
 
   private func isOver(_ loop: EventLoop) -> Bool {

@@ -84,7 +84,8 @@ final class Arguments: CommonArguments {
     }
     if !journal.isEmpty {
       if isTransaction {
-        throw usageError("--journal and --transaction cannot be used together: a transaction ends with its connection")
+        throw usageError(
+          "--journal and --transaction cannot be used together: a transaction ends with its connection")
       }
       if !sendsReceipts {
         throw usageError(

@@ -70,7 +70,9 @@ final class JournalContent: CommonJournal {
     let entry = Int(record.subject)
     switch kind {
     case .frame:
-      guard let frame = KeptFrame(body) else { throw .damaged("what it has of a frame is no SEND of a client") }
+      guard let frame = KeptFrame(body) else {
+        throw .damaged("what it has of a frame is no SEND of a client")
+      }
       while entries.count <= entry { entries.append(nil) }
       entries[entry] = frame
     case .ended:

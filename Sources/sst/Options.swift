@@ -4,7 +4,8 @@ enum Key: UInt8 {
   case destination, header, contentType, optionsFile, debug, quiet
   case message, file, lines, nothing, whole, noReceipt, transaction, noLength, times, delay, journal
   case ack, selector, count, format, noNewline, pretty, verbose, timeout
-  case senders, receivers, inFlight, size, rate, seconds, messages, json, progress, onlyCheck, journalFile, operand
+  case senders, receivers, inFlight, size, rate, seconds, messages, json, progress, onlyCheck, journalFile,
+    operand
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, ciphers, tlsVersion, alpn,
     tlsName, insecure, psk, pskIdentity, pin, crl
