@@ -44,6 +44,10 @@ class CommonArguments {
   final var prometheus = false
   final var once = false
   final var shownPackets: PacketFilter?
+  /// The journal of a sender, and the one that the command journal reads.
+  final var journal: [UInt8] = []
+  final var journalFile: [UInt8] = []
+  final var onlyCheck = false
   final var debug = false
   final var quiet = false
   final var wantsHelp = false
@@ -106,6 +110,9 @@ class CommonArguments {
 
   /// Checks that need more than one option.
   func checkTogether() throws(ExitError) {
+    if command.set == Commands.journal && journalFile.isEmpty {
+      throw usageError("a journal is required: \(Program.name) journal FILE")
+    }
     try checkPlaces()
     try tls.check()
   }
@@ -211,6 +218,9 @@ class CommonArguments {
     case .operand: operands.append(try some(option, value))
     case .prometheus: prometheus = true
     case .once: once = true
+    case .journal: journal = try some(option, value)
+    case .journalFile: journalFile = try some(option, value)
+    case .onlyCheck: onlyCheck = true
     case .optionsFile, .help: break  // was seen to before
     case .debug: debug = true
     case .quiet: quiet = true

@@ -32,6 +32,9 @@ struct Option {
   func isCalled(_ name: [UInt8]) -> Bool { (hasShort && name == short) || (hasLong && name == long) }
 }
 
+/// The word after the command journal.
+let journalOperand = Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
+
 // ---- Options that each program has, with the same words
 
 /// Between this machine and the server.

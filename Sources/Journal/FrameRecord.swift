@@ -10,6 +10,9 @@ public enum FrameRecord {
     case ended = 17
   }
 
+  /// Whose a journal is: all those of STOMP have one owner, which is no Client Identifier of MQTT.
+  public static var owner: Salt { Salt(hashing: ("STOMP\0" as StaticString).bytes) }
+
   /// What comes before the frame in the body of its record.
   public struct Header: BitwiseCopyable {
     /// When it was added, among all frames.

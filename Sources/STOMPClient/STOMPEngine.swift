@@ -116,8 +116,7 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
 
   /// No Client Identifier of MQTT has this zero, so that neither protocol takes up what the other has left. STOMP has nothing
   /// by which a server knows a client again: whoever has the file has what is in it.
-  public var journalOwner: Salt { Salt(hashing: Self.owner.bytes) }
-  private static var owner: StaticString { "STOMP\0" }
+  public var journalOwner: Salt { FrameRecord.owner }
 
   @_lifetime(&self)
   public mutating func recoverySpace() -> MutableSpan<UInt8> { session.recoverySpace }

@@ -60,7 +60,6 @@ extension Arguments {
     case .responseTopic: responseTopic = try topic(value)
     case .retain: retain = true
     case .inFlight: inFlight = UInt32(min(try number(option, value, 1...Self.most), 65_535))
-    case .journal: journal = try some(option, value)
     case .capture: capture = try some(option, value)
     case .captureSize: captureSize = try number(option, value, 4096...Self.most)
     case .property:
@@ -87,8 +86,6 @@ extension Arguments {
     case .decode: decodes = true
     case .publishers: publishers = try number(option, value, 0...65_535)
     case .subscribers: subscribers = try number(option, value, 0...65_535)
-    case .onlyCheck: onlyCheck = true
-    case .journalFile: journalFile = try some(option, value)
     case .asServer: isServer = true
     case .speed:
       guard let factor = System.decimal(value, scale: 1000), (0...1_000_000_000).contains(factor) else {

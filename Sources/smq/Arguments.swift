@@ -7,7 +7,6 @@ final class Arguments: CommonArguments {
   var keepAlive: UInt32 = 60
   var version: UInt32?
   var isPersistent = false
-  var journal: [UInt8] = []
   var expiry: UInt32?
   var qos: UInt8 = 0
   var topics: [[UInt8]] = []
@@ -34,9 +33,6 @@ final class Arguments: CommonArguments {
   var isServer = false
   var speed: Int64 = 1000  // thousandths
   var interval: Int64 = 1000  // milliseconds
-  /// The journal that smq journal reads.
-  var journalFile: [UInt8] = []
-  var onlyCheck = false
   /// The file of --capture, and the size that it may have.
   var capture: [UInt8] = []
   var captureSize: Int64?
@@ -51,7 +47,7 @@ final class Arguments: CommonArguments {
   override var operand: Option? {
     switch command.set {
     case Commands.bench, Commands.check: options.first { $0.key == .url }
-    case Commands.journal: Option(.journalFile, "", "FILE", "FILE", Commands.journal, "")
+    case Commands.journal: journalOperand
     case Commands.inspect, Commands.top: Option(.operand, "", "SOCKET", "SOCKET", Commands.viewing, "")
     case Commands.replay: Option(.operand, "", "FILE", "FILE", Commands.replay, "")
     case Commands.stats: Option(.operand, "", "SOCKET", "SOCKET", Commands.stats, "")
@@ -103,9 +99,6 @@ final class Arguments: CommonArguments {
     }
     if command.set == Commands.rr && properties.has(.publish, SMQ_PROPERTY_RESPONSE_TOPIC) {
       throw usageError("-D: -e gives the response-topic")
-    }
-    if command.set == Commands.journal && journalFile.isEmpty {
-      throw usageError("a journal is required: smq journal FILE")
     }
     if command.set & Commands.viewing != 0 {
       let isOfBroker = !topics.isEmpty || !url.isEmpty || !host.isEmpty || !unix.isEmpty

@@ -286,9 +286,3 @@ extension ObservedPacket {
       data: MQTT.copy(packet.data) + MQTT.copy(packet.more))
   }
 }
-
-struct ClientRefused: Error {
-  let status: Int
-  /// errno, which says why a journal cannot be used.
-  let osError: Int32
-}

@@ -14,10 +14,7 @@ extension EventLoop {
       guard error.status / 100 == SMQ_ERR_JOURNAL / 100 else {
         throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
       }
-      let why: Text =
-        error.status == SMQ_ERR_JOURNAL
-        ? "\(System.errorText(error.osError))" : MQTT.statusText(error.status)
-      throw ExitError(text: "--journal \(arguments.journal.printable): \(why)")
+      throw Keeping(arguments).refused(error.status, osError: error.osError)
     }
     self.init(client)
     if arguments.debug { client.observe(DebugLines(arguments, client)) }

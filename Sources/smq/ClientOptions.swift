@@ -22,7 +22,7 @@ func clientOptions(_ arguments: Arguments, _ version: UInt32) throws(ExitError) 
   options.inspect = arguments.inspectionSocket
   if !arguments.journal.isEmpty {
     options.journal = arguments.journal
-    options.journalBatch = 131_072
+    options.journalBatch = Keeping.batchBytes
     // What an earlier run has left has to fit as well, whatever that was given.
     options.outboxMessages = 4096
   }

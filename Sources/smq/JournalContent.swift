@@ -91,61 +91,37 @@ final class StoredMessage {
   }
 }
 
-/// What a journal says, record by record, and then in the order in which it is sent.
-final class JournalContent {
-  /// How many blocks the ring has, and how many of them the next client needs.
-  private(set) var blocks: UInt32 = 0
-  private(set) var used: UInt32 = 0
-  private(set) var commits: UInt32 = 0
-  private(set) var failures: UInt32 = 0
-  private(set) var torn: UInt32 = 0
-  /// When the last commit was filled: seconds since 1970.
-  private(set) var written: UInt32?
-  private(set) var messages: [StoredMessage] = []
+/// What a journal of MQTT says, record by record, and then in the order in which it is sent.
+final class JournalContent: CommonJournal {
+  private var messages: [StoredMessage] = []
   /// Packet Identifiers of messages of QoS 2 that were received.
-  private(set) var awaitingPubrel: [UInt16] = []
+  private var awaitingPubrel: [UInt16] = []
   /// The last number that a received message got (smq_delivery_number()), and those that the program is not done with;
   /// `nil`: it has asked for none.
-  private(set) var lastNumber: UInt64?
-  private(set) var numbers: [(identifier: UInt16, number: UInt64)] = []
+  private var lastNumber: UInt64?
+  private var numbers: [(identifier: UInt16, number: UInt64)] = []
   /// By the number of its entry; urgent ones and others.
   private var urgent: [StoredMessage?] = []
   private var usual: [StoredMessage?] = []
 
-  /// Applies the records of the next commit, as Session+Recover.swift does.
-  func apply(_ records: ByteRange, _ bytes: Span<UInt8>) throws(JournalFault) {
-    written = Self.time(records, bytes)
-    var reader = RecordReader(records)
-    while let record = reader.next(bytes) {
-      let body = bytes.extracting(record.body.range)
-      guard let kind = JournalRecord.Kind(rawValue: record.kind) else {
-        if record.kind >= JournalRecord.firstOptional { continue }
-        throw JournalFault(
-          text:
-            "has a record of the unknown kind \(Int(record.kind)): use the smq of the libswiftmqtt that wrote it, if that is newer; otherwise the file is damaged"
-        )
-      }
-      switch kind {
-      case .time: break
-      case .inbound: awaitingPubrel = Self.identifiers(body)
-      case .numbers: try applyNumbers(body)
-      case .message, .bound, .released, .ended:
-        if record.flags & JournalRecord.Flags.isUrgent != 0 {
-          try Self.apply(record, kind, body, written, &urgent)
-        } else {
-          try Self.apply(record, kind, body, written, &usual)
-        }
+  /// As Session+Recover.swift does.
+  override func apply(_ record: Record, _ body: Span<UInt8>) throws(JournalFault) -> Bool {
+    guard let kind = JournalRecord.Kind(rawValue: record.kind) else { return false }
+    switch kind {
+    case .time: break
+    case .inbound: awaitingPubrel = Self.identifiers(body)
+    case .numbers: try applyNumbers(body)
+    case .message, .bound, .released, .ended:
+      if record.flags & JournalRecord.Flags.isUrgent != 0 {
+        try Self.apply(record, kind, body, written, &urgent)
+      } else {
+        try Self.apply(record, kind, body, written, &usual)
       }
     }
+    return true
   }
 
-  /// After the last commit.
-  func finish(_ reader: LogReader, blocks: UInt32) throws(JournalFault) {
-    self.blocks = blocks
-    used = reader.space.used(from: reader.space.head)
-    commits = reader.commits
-    failures = reader.failures
-    torn = reader.torn
+  override func finish() throws(JournalFault) {
     messages = Self.sorted(urgent) + Self.sorted(usual)
     (urgent, usual) = ([], [])
     for message in messages where !message.parse() {
@@ -158,16 +134,6 @@ final class JournalContent {
     for case .some(let message) in queue { found.append(message) }
     found.sort { $0.serial < $1.serial }
     return found
-  }
-
-  private static func time(_ records: ByteRange, _ bytes: Span<UInt8>) -> UInt32? {
-    var reader = RecordReader(records)
-    while let record = reader.next(bytes) {
-      if record.kind == JournalRecord.Kind.time.rawValue, record.body.count == 4 {
-        return bytes.littleEndian32(at: record.body.offset)
-      }
-    }
-    return nil
   }
 
   private static func identifiers(_ body: Span<UInt8>) -> [UInt16] {
@@ -219,13 +185,91 @@ final class JournalContent {
     }
     // What is said about another one does not matter: the head of the log has passed over that message.
   }
+
+  // ---- How it is shown
+
+  override var columns: [(name: StaticString, width: Int, isNumber: Bool)] {
+    [
+      ("serial", 8, true), ("qos", 3, true), ("retain", 6, false), ("state", 8, false),
+      ("priority", 8, false),
+      ("expires", 10, true), ("bytes", 8, true),
+    ]
+  }
+  override var lastColumn: StaticString { "topic" }
+
+  override var rows: [(values: [[UInt8]], last: [UInt8])] {
+    messages.map { message in
+      let expires: Text = message.secondsLeft.map { $0 == 0 ? "expired" : "\($0) s" } ?? "-"
+      return (
+        [
+          decimal(unsigned: message.serial), [48 + message.qos], Self.yes(message.retain),
+          message.state.name.bytes, Self.yes(message.isUrgent), expires.bytes,
+          decimal(Int64(message.payload.count)),
+        ], message.topic
+      )
+    }
+  }
+
+  private static func yes(_ isSo: Bool) -> [UInt8] { isSo ? ascii("yes") : [45] }
+
+  override var rest: Text {
+    var text = Text()
+    if !awaitingPubrel.isEmpty {
+      text += "\n  received with QoS 2, and waiting for PUBREL:"
+      for identifier in awaitingPubrel { text += " \(Int(identifier))" }
+      text += "\n"
+    }
+    if !numbers.isEmpty {
+      text += "\n  received with QoS 2, and not acknowledged by the program, with their numbers:"
+      for (identifier, number) in numbers { text += " \(Int(identifier)) (\(number))" }
+      text += "\n"
+    }
+    return text
+  }
+
+  override func addMessages(to json: inout JSONWriter) {
+    for message in messages { json.add(message) }
+  }
+
+  override func addRest(to json: inout JSONWriter) {
+    json.key("awaiting_pubrel")
+    json.beginArray()
+    for identifier in awaitingPubrel { json.number(Int64(identifier)) }
+    json.endArray()
+    json.add("last_number", lastNumber)
+    json.key("numbers")
+    json.beginArray()
+    for (identifier, number) in numbers {
+      json.beginObject()
+      json.add("mid", UInt64(identifier))
+      json.add("number", number)
+      json.endObject()
+    }
+    json.endArray()
+  }
 }
 
-extension Span<UInt8> {
-  fileprivate var array: [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity(count)
-    for index in indices { result.append(self[index]) }
-    return result
+extension JSONWriter {
+  fileprivate mutating func add(_ message: StoredMessage) {
+    beginObject()
+    add("serial", message.serial)
+    add("cookie", message.cookie)
+    key("priority")
+    bool(message.isUrgent)
+    key("state")
+    string(message.state.name.bytes)
+    add("mid", message.identifier == 0 ? nil : UInt64(message.identifier))
+    add("expires_in", message.secondsLeft.map { UInt64($0) })
+    key("version")
+    string(ascii(message.hasProperties ? "5.0" : "3.1.1"))
+    key("topic")
+    string(message.topic)
+    add("qos", UInt64(message.qos))
+    add("retain", message.retain ? 1 : 0)
+    add("payloadlen", UInt64(message.payload.count))
+    let properties = MQTT.properties(message.properties)
+    if !properties.isEmpty { add(properties, isAlwaysText: true) }
+    add("payload", message.payload)
+    endObject()
   }
 }

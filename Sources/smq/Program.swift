@@ -11,6 +11,12 @@ enum Program {
   static let name: StaticString = "smq"
   static let summary: StaticString = "an MQTT client for the command line"
   static let library: StaticString = "libswiftmqtt"
+  /// What was done with a message.
+  static let sent: StaticString = "published"
+  /// The program for the other protocol, and its library.
+  static let other: StaticString = "sst"
+  static let otherLibrary: StaticString = "libswiftstomp"
+  static let speaksSTOMP = false
   /// What stands below the list of commands.
   static let note: StaticString =
     "\npub, sub and rr take the options of mosquitto_pub, mosquitto_sub and mosquitto_rr.\n"
@@ -65,6 +71,8 @@ extension MQTT {
   static let connected = SMQ_EVENT_CONNECTED
   static let ended = SMQ_EVENT_DISCONNECTED
   static let disconnected = SMQ_STATE_DISCONNECTED
+  static let online = SMQ_STATE_CONNECTED
+  static let recovered = SMQ_JOURNAL_RECOVERED
   static let webSocket = SMQ_OPTION_WEBSOCKET
   /// The broker did what the protocol does not allow.
   static let violation = SMQ_ERR_PROTOCOL
@@ -88,6 +96,7 @@ enum Status {
   static let proxy = SMQ_ERR_PROXY
   static let webSocket = SMQ_ERR_WEBSOCKET
   static let full = SMQ_ERR_FULL
+  static let journal = SMQ_ERR_JOURNAL
 }
 
 enum Stage {

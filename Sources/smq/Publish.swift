@@ -29,6 +29,7 @@ func topic(of arguments: Arguments) throws(ExitError) -> [UInt8] {
 /// Publishes one message several times, or many lines, and waits until each of them ends.
 private final class Publisher {
   let arguments: Arguments
+  private let keeping: Keeping
   let version: UInt32
   var message: MQTT.Message
   /// How many times the message still has to be published.
@@ -41,19 +42,16 @@ private final class Publisher {
   private var isFull = false
   private var status: Int32 = 0
   private var notBefore: Int64 = 0
-  /// Why there is no connection, if a journal has the messages nevertheless.
-  private var cut: ExitError?
 
   init(_ arguments: Arguments, _ topic: [UInt8]) {
     self.arguments = arguments
+    keeping = Keeping(arguments)
     version = arguments.version ?? 4
     message = MQTT.Message(topic: topic)
     message.qos = arguments.qos
     message.retain = arguments.retain
     if version == 5 { message.properties = arguments.properties.publish }
   }
-
-  private var hasJournal: Bool { !arguments.journal.isEmpty }
 
   private var isAllGiven: Bool {
     guard let lines else { return left == 0 }
@@ -64,10 +62,10 @@ private final class Publisher {
     var options = try clientOptions(arguments, version)
     if lines != nil { options.outboxMessages = 4096 }
     if lines != nil || message.large != nil { options.streamBytes = 65_536 }
-    if hasJournal && message.large != nil { throw tooLargeForTheJournal }
+    if keeping.isOn && message.large != nil { throw keeping.tooLarge }
     let loop = try EventLoop(options, arguments)
     var failure: ExitError?
-    if hasJournal {
+    if keeping.isOn {
       do { try give(loop) } catch { failure = error }
     }
     while !isOver(loop) && failure == nil {
@@ -79,42 +77,20 @@ private final class Publisher {
         failure = error
       }
     }
-    if hasJournal && !loop.client.sync() && failure == nil {
-      failure = ExitError(text: "--journal \(arguments.journal.printable): not everything could be stored")
+    let properties = version == 5 ? arguments.properties.disconnect : []
+    return try keeping.end(loop, failure, status: status) {
+      loop.disconnect(drain: $0, properties: properties)
     }
-    loop.disconnect(
-      drain: failure == nil && cut == nil ? 30_000 : 0,
-      properties: version == 5 ? arguments.properties.disconnect : [])
-    if let cut, failure == nil, !arguments.quiet {
-      let kept: Text = "what was not delivered is in \(arguments.journal.printable)"
-      printError("smq pub", "\(cut.text); \(kept)")
-    }
-    // Without a broker it is enough that all is stored; a broker that refuses is another thing.
-    if let cut, failure == nil, cut.status != 1, cut.status != 7 { return cut.status }
-    if let failure {
-      if !arguments.quiet || failure.isUsage { throw failure }
-      return failure.status
-    }
-    return status
   }
 
   private func isOver(_ loop: EventLoop) -> Bool {
-    isAllGiven && (cut != nil || (open == 0 && loop.wasConnected))
-  }
-
-  /// With a journal, messages are taken without a connection.
-  private func takesMessages(_ loop: EventLoop) -> Bool {
-    hasJournal || loop.client.state == SMQ_STATE_CONNECTED
+    isAllGiven && (keeping.isCut || (open == 0 && loop.wasConnected))
   }
 
   /// A line that cannot be published stays in the pipe, and its writer waits.
   private func wantsInput(_ loop: EventLoop) -> Bool {
     guard let lines else { return false }
-    return !lines.isAtEnd && held == nil && takesMessages(loop)
-  }
-
-  private var tooLargeForTheJournal: ExitError {
-    ExitError(text: "the message cannot be published: --journal keeps messages of at most 120 KiB")
+    return !lines.isAtEnd && held == nil && keeping.takesMessages(loop)
   }
 
   private func turn(_ loop: EventLoop) throws(ExitError) {
@@ -126,7 +102,7 @@ private final class Publisher {
       throw ExitError(text: "interrupted before everything was published", status: 128 + signal)
     case .outputBroken: break
     }
-    if !isFull && takesMessages(loop) && (hasJournal || loop.wasConnected) { try give(loop) }
+    if !isFull && keeping.takesMessages(loop) && (keeping.isOn || loop.wasConnected) { try give(loop) }
   }
 
   private func took(_ event: Event, _ loop: EventLoop) throws(ExitError) {
@@ -141,21 +117,11 @@ private final class Publisher {
         status = 1
         if !arguments.quiet { printError("smq pub", "a message was not delivered: \(closeText(event))") }
       }
-    case SMQ_EVENT_CONNECTED: cut = nil
+    case SMQ_EVENT_CONNECTED: keeping.connected()
     case SMQ_EVENT_JOURNAL:
       if event.completed == SMQ_JOURNAL_RECOVERED { open += Int(event.cookie) }
     case SMQ_EVENT_DISCONNECTED:
-      do {
-        try loop.lost(event, isWorthAnother: lines != nil, arguments)
-      } catch {
-        guard hasJournal else { throw error }
-        cut = error
-        guard !isFull else {
-          throw ExitError(
-            text:
-              "\(error.text); --journal \(arguments.journal.printable): there is no room for more messages")
-        }
-      }
+      try keeping.lost(event, loop, isWorthAnother: lines != nil, isFull: isFull)
     default: break
     }
   }
@@ -183,7 +149,7 @@ private final class Publisher {
     let status = loop.client.publish(message)
     isFull = status == SMQ_ERR_FULL
     if isFull { return false }
-    if hasJournal && status == SMQ_ERR_TOO_LARGE { throw tooLargeForTheJournal }
+    if keeping.isOn && status == SMQ_ERR_TOO_LARGE { throw keeping.tooLarge }
     guard status == SMQ_OK else {
       throw ExitError(text: "the message cannot be published: \(rejectText(status))")
     }

@@ -24,6 +24,7 @@ final class Arguments: CommonArguments {
     case Commands.bench, Commands.check: options.first { $0.key == .url }
     case Commands.inspect: Option(.operand, "", "SOCKET", "SOCKET", Commands.inspect, "")
     case Commands.stats: Option(.operand, "", "SOCKET", "SOCKET", Commands.stats, "")
+    case Commands.journal: journalOperand
     default: nil
     }
   }
@@ -94,6 +95,16 @@ final class Arguments: CommonArguments {
     try checkPlaces(ofClients: operands)
     if isTransaction && !sendsReceipts {
       throw usageError("--transaction and --no-receipt cannot be used together: COMMIT has a receipt")
+    }
+    if !journal.isEmpty {
+      if isTransaction {
+        throw usageError(
+          "--journal and --transaction cannot be used together: a transaction ends with its connection")
+      }
+      if !sendsReceipts {
+        throw usageError(
+          "--journal and --no-receipt cannot be used together: it keeps a message until its receipt comes")
+      }
     }
     if ack == UInt32(SST_ACK_CLIENT_INDIVIDUAL) && version == UInt32(SST_STOMP_1_0) {
       throw usageError("--ack client-individual needs STOMP 1.1 or 1.2, but -V selects 1.0")

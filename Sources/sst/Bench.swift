@@ -26,7 +26,8 @@ private func makeClient(_ arguments: Arguments, _ number: Int) throws(ExitError)
   do {
     return try Client(options)
   } catch {
-    throw ExitError(text: "client \(number + 1): \(error.text)")
+    throw ExitError(
+      text: "client \(number + 1): cannot create the client: \(STOMP.statusText(error.status))")
   }
 }
 

@@ -45,6 +45,8 @@ extension CArguments {
     unsafe raw.dscp = options.dscp
     unsafe raw.tcp_keep_alive_s = options.tcpKeepAlive
     unsafe raw.inspect = text(options.inspect)
+    unsafe raw.journal = text(options.journal)
+    unsafe raw.journal_batch_bytes = options.journalBatch
     return unsafe raw
   }
 }

@@ -9,7 +9,7 @@ final class Client {
   /// Who is told the log; the library has its address until the client is closed.
   private var log: DebugLines?
 
-  init(_ options: STOMP.Options) throws(ExitError) {
+  init(_ options: STOMP.Options) throws(ClientRefused) {
     let copies = CArguments()
     var raw = unsafe copies.options(options)
     let size = unsafe sst_client_size(&raw)
@@ -19,10 +19,7 @@ final class Client {
     guard status == SST_OK, let client = unsafe client else {
       let error = tool_error()
       unsafe memory.deallocate()
-      if status == SST_ERR_INSPECT {
-        throw ExitError(text: "--inspect \(options.inspect.printable): \(System.errorText(error))")
-      }
-      throw ExitError(text: "cannot create the client: \(STOMP.statusText(Int(status)))")
+      throw ClientRefused(status: Int(status), osError: error)
     }
     unsafe self.memory = unsafe memory
     unsafe self.client = unsafe client
@@ -37,6 +34,9 @@ final class Client {
 
   func connect() -> Int { unsafe Int(sst_connect(client)) }
   func disconnect(drain: UInt32) -> Int { unsafe Int(sst_disconnect(client, drain)) }
+
+  /// Whether everything that was sent is in the journal, and on the disk.
+  func sync() -> Bool { unsafe sst_sync(client, 30_000) == 1 }
 
   func send(_ message: STOMP.Message) -> Int {
     var raw = unsafe sst_frame()
@@ -153,11 +153,15 @@ final class Client {
   }
 
   /// Messages that have come to their end.
-  var ended: Int64 {
+  var ended: Int64 { Int64(stats.messages_sent + stats.messages_failed) }
+  /// Frames that wait to be sent, or for their receipts.
+  var waiting: UInt32 { stats.outbox_frames }
+
+  private var stats: sst_stats {
     var raw = sst_stats()
     raw.size = UInt32(MemoryLayout<sst_stats>.size)
     unsafe _ = sst_client_stats(client, &raw)
-    return Int64(raw.messages_sent + raw.messages_failed)
+    return raw
   }
 
   /// Has each log entry and each frame told, from now on.

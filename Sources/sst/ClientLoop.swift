@@ -3,7 +3,19 @@ import CSwiftSTOMP
 extension EventLoop {
   convenience init(_ options: STOMP.Options, _ arguments: Arguments) throws(ExitError) {
     _ = signals
-    let client = try Client(options)
+    let client: Client
+    do {
+      client = try Client(options)
+    } catch {
+      if error.status == SST_ERR_INSPECT {
+        throw ExitError(
+          text: "--inspect \(arguments.inspectionSocket.printable): \(System.errorText(error.osError))")
+      }
+      guard error.status / 100 == SST_ERR_JOURNAL / 100 else {
+        throw ExitError(text: "cannot create the client: \(STOMP.statusText(error.status))")
+      }
+      throw Keeping(arguments).refused(error.status, osError: error.osError)
+    }
     self.init(client)
     if arguments.debug { client.observe(DebugLines(arguments, client)) }
     _ = client.connect()

@@ -13,6 +13,12 @@ func clientOptions(_ arguments: Arguments) throws(ExitError) -> STOMP.Options {
     options.heartBeatSend = heartBeat.send == 0 ? STOMP.off : heartBeat.send
     options.heartBeatReceive = heartBeat.receive == 0 ? STOMP.off : heartBeat.receive
   }
+  if !arguments.journal.isEmpty {
+    options.journal = arguments.journal
+    options.journalBatch = Keeping.batchBytes
+    // What an earlier run has left has to fit as well, whatever that was given.
+    (options.outboxBytes, options.outboxFrames) = (1_048_576, 4096)
+  }
   setAddress(&options, arguments)
   try setTransport(&options, arguments)
   let (status, offset) = STOMP.check(options)

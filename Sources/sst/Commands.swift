@@ -18,4 +18,7 @@ let commands: [Command] = [
   Command(
     name: "stats", set: Commands.stats, summary: "print the numbers of running clients",
     usage: "SOCKET... [--json | --prometheus] [-W SECONDS]", file: "", run: stats),
+  Command(
+    name: "journal", set: Commands.journal, summary: "list, check or export the journal of a client",
+    usage: "FILE [--json] [--pretty] [--check]", file: "", run: journal),
 ]

@@ -2,9 +2,10 @@
 enum Key: UInt8 {
   case host, port, url, unix, bind, user, password, virtualHost, connectHeader, version, heartBeat
   case destination, header, contentType, optionsFile, debug, quiet
-  case message, file, lines, nothing, whole, noReceipt, transaction, noLength, times, delay
+  case message, file, lines, nothing, whole, noReceipt, transaction, noLength, times, delay, journal
   case ack, selector, count, format, noNewline, pretty, verbose, timeout
-  case senders, receivers, inFlight, size, rate, seconds, messages, json, progress, operand
+  case senders, receivers, inFlight, size, rate, seconds, messages, json, progress, onlyCheck, journalFile,
+    operand
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, ciphers, tlsVersion, alpn,
     tlsName, insecure, psk, pskIdentity, pin, crl
@@ -20,12 +21,13 @@ enum Commands {
   static let check: UInt16 = 8
   static let inspect: UInt16 = 16
   static let stats: UInt16 = 32
+  static let journal: UInt16 = 64
   static let messages = send | receive
   /// Those that connect to a broker.
   static let online = messages | bench | check
   /// Those in which -L names the broker: to the others the URL is a word of its own.
   static let withURL = messages
-  static let all = online | inspect | stats
+  static let all = online | inspect | stats | journal
 }
 
 /// The options, in the order of the help: what a command does comes before how it connects.
@@ -79,6 +81,10 @@ private let messageOptions: [Option] = [
   Option(
     .delay, "", "--repeat-delay", "SECONDS", Commands.send,
     "wait that long in between; fractions are allowed"),
+  Option(
+    .journal, "", "--journal", "FILE", Commands.send,
+    "keep the messages in this file until the broker has confirmed them, also over a power cut; ~messages of at most 120 KiB. Without a broker sst send ends when they are stored, and the next one with the same file delivers them"
+  ),
   // ---- Receiving
   Option(
     .ack, "", "--ack", "MODE", Commands.receive,
@@ -143,6 +149,13 @@ private let messageOptions: [Option] = [
     .filter, "", "--filter", "WORDS", Commands.inspect,
     "show only these frames: names of frames, destinations, sent or received; ~see FILTERS. Key f changes it"
   ),
+  Option(
+    .json, "", "--json", "", Commands.journal,
+    "print everything that the file has as JSON, with headers and bodies"),
+  Option(.pretty, "", "--pretty", "", Commands.journal, "print JSON on several lines"),
+  Option(
+    .onlyCheck, "", "--check", "", Commands.journal,
+    "print nothing but errors; ~the exit status says whether the next client can take the file up"),
   // ---- The broker
   Option(
     .host, "-h", "--host", "HOST", Commands.online, "the broker's host name or address (default: localhost)"),

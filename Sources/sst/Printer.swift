@@ -77,29 +77,38 @@ final class Printer {
     json.string(System.dateAndTime(now.seconds, [46] + decimal(Int64(now.nanoseconds / 1000), digits: 6)))
     json.key("destination")
     json.string(message.destination)
-    json.key("headers")
-    json.beginObject()
-    // Of a name that is there twice, the first one counts ("Repeated Header Entries").
-    for (index, header) in message.headers.enumerated()
-    where !message.headers[..<index].contains(where: { $0.name == header.name }) {
-      json.key(header.name)
-      json.string(header.value)
-    }
-    json.endObject()
+    json.add(headers: message.headers)
     json.key("length")
     json.number(Int64(message.payload.count))
-    if message.payload.isUTF8 || !isQuoted {
+    if isQuoted {
+      json.add(body: message.payload)
+    } else {
       json.key("body")
-      if isQuoted {
-        json.string(message.payload)
-      } else if !json.copy(message.payload) {
+      if !json.copy(message.payload) {
         throw ExitError(text: "the body from \(message.destination.escaped) is not JSON, and stays there")
       }
-    } else {
-      json.key("body_hex")
-      json.string(message.payload.hexadecimal)
     }
     json.endObject()
     return json.bytes
+  }
+}
+
+extension JSONWriter {
+  mutating func add(headers: [STOMP.Header]) {
+    key("headers")
+    beginObject()
+    // Of a name that is there twice, the first one counts ("Repeated Header Entries").
+    for (index, header) in headers.enumerated()
+    where !headers[..<index].contains(where: { $0.name == header.name }) {
+      key(header.name)
+      string(header.value)
+    }
+    endObject()
+  }
+
+  /// As text, if it is one.
+  mutating func add(body: [UInt8]) {
+    key(body.isUTF8 ? "body" : "body_hex")
+    string(body.isUTF8 ? body : body.hexadecimal)
   }
 }

@@ -11,6 +11,12 @@ enum Program {
   static let name: StaticString = "sst"
   static let summary: StaticString = "a STOMP client for the command line"
   static let library: StaticString = "libswiftstomp"
+  /// What was done with a message.
+  static let sent: StaticString = "sent"
+  /// The program for the other protocol, and its library.
+  static let other: StaticString = "smq"
+  static let otherLibrary: StaticString = "libswiftmqtt"
+  static let speaksSTOMP = true
   /// What stands below the list of commands.
   static let note: StaticString = "\nsmq is the same for MQTT.\n"
   /// The largest body: a whole frame has to fit into the outbox. And who says so.
@@ -55,6 +61,8 @@ extension STOMP {
   static let connected = SST_EVENT_CONNECTED
   static let ended = SST_EVENT_DISCONNECTED
   static let disconnected = SST_STATE_DISCONNECTED
+  static let online = SST_STATE_CONNECTED
+  static let recovered = SST_JOURNAL_RECOVERED
   static let webSocket = SST_OPTION_WEBSOCKET
   /// The broker did what the protocol does not allow.
   static let violation = SST_ERR_MALFORMED
@@ -78,6 +86,7 @@ enum Status {
   static let proxy = SST_ERR_PROXY
   static let webSocket = SST_ERR_WEBSOCKET
   static let full = SST_ERR_FULL
+  static let journal = SST_ERR_JOURNAL
 }
 
 enum Stage {

@@ -26,6 +26,9 @@ func rejected(_ status: Int, _ offset: Int, _ options: STOMP.Options, _ argument
       return usageError("\(name): a header of CONNECT is UTF-8 without zeros and line ends")
     }
     return usageError("--connect-header: a header of CONNECT is UTF-8 without zeros and line ends")
+  case SST_ERR_OPTION
+  where isWrongAlone { ($0.journal, $0.journalBatch) = (options.journal, options.journalBatch) }:
+    return usageError("--journal: a path has at most 1000 bytes")
   default:
     if isWrongAlone({ $0.inspect = options.inspect }) {
       return usageError("--inspect: a path has at most 107 bytes")

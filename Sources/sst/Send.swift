@@ -36,6 +36,7 @@ private func content(of source: Arguments.Source) throws(ExitError) -> [UInt8] {
 /// Sends one message several times, or many lines, and waits until each of them ends.
 private final class Sender {
   let arguments: Arguments
+  private let keeping: Keeping
   var message: STOMP.Message
   /// How many times the message still has to be sent.
   var left: Int64 = 0
@@ -45,6 +46,8 @@ private final class Sender {
   private var open = 0
   /// There was no room; an event reports when there is.
   private var isFull = false
+  /// There are messages of an earlier process.
+  private var hasEarlier = false
   private var status: Int32 = 0
   private var notBefore: Int64 = 0
   /// Of the transaction; 0: it has not begun.
@@ -53,6 +56,7 @@ private final class Sender {
 
   init(_ arguments: Arguments, _ destination: [UInt8]) {
     self.arguments = arguments
+    keeping = Keeping(arguments)
     message = STOMP.Message(destination: destination)
     message.contentType = arguments.contentType
     message.headers = arguments.headers
@@ -60,6 +64,7 @@ private final class Sender {
     if arguments.sendsReceipts && !arguments.isTransaction {
       message.flags = SST_SEND_RECEIPT | SST_SEND_AGAIN
     }
+    if keeping.isOn { message.flags |= SST_SEND_STORE }
     if !arguments.sendsLength { message.flags |= SST_SEND_NO_LENGTH }
   }
 
@@ -68,38 +73,43 @@ private final class Sender {
     return held == nil && lines.isUsedUp
   }
 
-  private var isOver: Bool {
-    isAllGiven && open == 0 && (!arguments.isTransaction || isCommitted)
+  private func isOver(_ loop: EventLoop) -> Bool {
+    guard isAllGiven else { return false }
+    if keeping.isCut { return true }
+    // Of an earlier process there may be some that nothing is told of.
+    return (open == 0 || keeping.isOn && loop.client.waiting == 0) && loop.wasConnected
+      && (!arguments.isTransaction || isCommitted)
   }
 
   func run() throws(ExitError) -> Int32 {
     var options = try clientOptions(arguments)
-    let frame = message.body.count + message.destination.count + message.headers.count + 65_536
-    options.outboxBytes = UInt32(max(lines == nil ? 1_048_576 : 4_194_304, frame))
-    options.outboxFrames = lines == nil ? 256 : 4096
+    if !keeping.isOn {
+      let frame = message.body.count + message.destination.count + message.headers.count + 65_536
+      options.outboxBytes = UInt32(max(lines == nil ? 1_048_576 : 4_194_304, frame))
+      options.outboxFrames = lines == nil ? 256 : 4096
+    }
     let loop = try EventLoop(options, arguments)
     var failure: ExitError?
-    while !(isOver && loop.wasConnected) && failure == nil {
+    if keeping.isOn {
+      do { try give(loop) } catch { failure = error }
+    }
+    while !isOver(loop) && failure == nil {
       loop.input = wantsInput(loop) ? 0 : -1
       loop.deadline = loop.wasConnected && left > 0 && notBefore > 0 ? notBefore : nil
+      if hasEarlier && isAllGiven { loop.deadline = System.milliseconds + 200 }
       do {
         try turn(loop)
       } catch {
         failure = error
       }
     }
-    loop.disconnect(drain: failure == nil ? 30_000 : 0)
-    if let failure {
-      if !arguments.quiet || failure.isUsage { throw failure }
-      return failure.status
-    }
-    return status
+    return try keeping.end(loop, failure, status: status) { loop.disconnect(drain: $0) }
   }
 
   /// A line that cannot be sent stays in the pipe, and its writer waits.
   private func wantsInput(_ loop: EventLoop) -> Bool {
     guard let lines else { return false }
-    return !lines.isAtEnd && held == nil && loop.client.state == SST_STATE_CONNECTED
+    return !lines.isAtEnd && held == nil && keeping.takesMessages(loop)
   }
 
   private func turn(_ loop: EventLoop) throws(ExitError) {
@@ -110,7 +120,7 @@ private final class Sender {
     case .interrupted(let signal):
       throw ExitError(text: "interrupted before everything was sent", status: 128 + signal)
     }
-    guard !isFull && loop.client.state == SST_STATE_CONNECTED else { return }
+    guard !isFull && keeping.takesMessages(loop) else { return }
     try give(loop)
     if arguments.isTransaction && isAllGiven && open == 0 && !isCommitted { try commit(loop) }
   }
@@ -130,13 +140,16 @@ private final class Sender {
         status = 1
         if !arguments.quiet { printError("sst send", "a message was not delivered: \(closeText(event))") }
       }
-    case SST_EVENT_TRANSACTIONS_LOST, SST_EVENT_DISCONNECTED:
-      if event.type == SST_EVENT_TRANSACTIONS_LOST { break }
+    case SST_EVENT_CONNECTED: keeping.connected()
+    case SST_EVENT_JOURNAL where event.completed == SST_JOURNAL_RECOVERED:
+      open += Int(event.cookie)
+      hasEarlier = true
+    case SST_EVENT_DISCONNECTED:
       // An ERROR would come again with what caused it.
-      try loop.lost(
-        event,
-        isWorthAnother: lines != nil && !arguments.isTransaction && event.status != SST_ERR_SERVER_CLOSED,
-        arguments)
+      let isError = event.status == SST_ERR_SERVER_CLOSED
+      try keeping.lost(
+        event, loop, isWorthAnother: lines != nil && !arguments.isTransaction && !isError, isFull: isFull,
+        isRefusal: isError)
     default: break
     }
   }
@@ -170,6 +183,7 @@ private final class Sender {
     let status = loop.client.send(message)
     isFull = status == SST_ERR_FULL
     if isFull { return false }
+    if keeping.isOn && status == SST_ERR_TOO_LARGE { throw keeping.tooLarge }
     if lines != nil && status == SST_ERR_TOO_LARGE {
       throw ExitError(
         text: "-l: a line of \(message.body.count) bytes is too long: -s and -f send larger messages")

@@ -58,6 +58,8 @@ enum STOMP {
     var dscp: UInt32 = 0
     var tcpKeepAlive: UInt32 = 0
     var inspect: [UInt8] = []
+    var journal: [UInt8] = []
+    var journalBatch: UInt32 = 0
   }
 
   /// sst_event, with its own bytes.

@@ -24,6 +24,7 @@ CONTEXT = {
     "websocket_bytes": dict(url=b"ws://h"),
     "websocket_request_bytes": dict(url=b"ws://h"),
     "submit_bytes": dict(submit_frames=1),
+    **{f"journal_{name}": dict(journal=b"/j") for name in ("bytes", "delay_ms", "batch_bytes", "flags")},
 }
 CASES: dict[str, tuple[dict, str]] = {
     "neither url nor host": (dict(url=b""), "url"),
@@ -46,6 +47,13 @@ CASES: dict[str, tuple[dict, str]] = {
     "a proxy that is none": (dict(proxy=b"ftp://h"), "proxy"),
     "a path without a WebSocket": (dict(websocket_path=b"/a"), "websocket_path"),
     "a flag that nobody knows": (dict(flags=64), "flags"),
+    "numbers of a journal, and none": (dict(journal_delay_ms=5), "journal_delay_ms"),
+    "a journal with a zero": (dict(journal=b"a\0"), "journal"),
+    "a journal that is too long": (dict(journal=b"x" * 1001), "journal"),
+    "a flag of a journal that nobody knows": (dict(journal=b"/j", journal_flags=8), "journal_flags"),
+    "a journal with a transport of the program's": (
+        dict(journal=b"/j", flags=FLAGS["SST_OPTION_OWN_TRANSPORT"]),
+        "journal, SST_OPTION_OWN_TRANSPORT"),
     "held messages with all the room there is": (dict(held_messages=65_535, held_bytes=65_535), "held_bytes, held_messages"),
 }
 

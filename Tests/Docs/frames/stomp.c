@@ -1,7 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <swiftstomp.h>
+#include <time.h>
 
 int32_t piece(sst_client *client, sst_options *options);
 

@@ -10,11 +10,26 @@ from ..tls import TLS
 from ._library import LIBRARY as _LIBRARY
 from ._options import Options
 from .client import Client, Transaction
-from .constants import OFF, Ack, Completes, Jitter, Overflow, Part, Rule, Stage, State, Status, Version
+from .constants import (
+    OFF,
+    Ack,
+    Completes,
+    Jitter,
+    JournalFlag,
+    JournalNews,
+    Overflow,
+    Part,
+    Rule,
+    Stage,
+    State,
+    Status,
+    Version,
+)
 from .errors import (
     ArgumentError,
     ClosedError,
     Error,
+    JournalError,
     NoRoomError,
     PeerError,
     ProxyError,
@@ -31,6 +46,7 @@ from .events import (
     CredentialsWanted,
     Disconnected,
     Event,
+    JournalEvent,
     Message,
     Room,
     TransactionsLost,
@@ -54,6 +70,10 @@ __all__ = [
     "Event",
     "Failure",
     "Jitter",
+    "JournalError",
+    "JournalEvent",
+    "JournalFlag",
+    "JournalNews",
     "Message",
     "NoRoomError",
     "Options",

@@ -28,7 +28,8 @@ OTHERS = (
 WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
 URGENT = ("urgent_frames", "urgent_bytes")
 INSPECT_NUMBERS = ("inspect_mode", "inspect_bytes")
-NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT, *INSPECT_NUMBERS)
+JOURNAL_NUMBERS = ("journal_bytes", "journal_delay_ms", "journal_batch_bytes", "journal_flags")
+NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT, *JOURNAL_NUMBERS, *INSPECT_NUMBERS)
 
 
 class Options(Sized):
@@ -45,6 +46,8 @@ class Options(Sized):
         "u32 " + " ".join(WEBSOCKET_NUMBERS),
         "in bind_device bind_address",
         "u32 submit_frames submit_bytes urgent_frames urgent_bytes",
+        "in journal",
+        "u32 " + " ".join(JOURNAL_NUMBERS),
         "in inspect",
         "u32 " + " ".join(INSPECT_NUMBERS),
     )
@@ -111,6 +114,12 @@ class Stats(Sized):
     )
 
 
+class JournalInfo(Sized):
+    """sst_journal_info"""
+
+    _fields_ = fields("u32 size", "i32 os_error", "u64 accepted stored", "u32 failures blocks used torn")
+
+
 STRUCTS: dict[str, Any] = {
     "sst_bytes": BytesIn,
     "sst_headers": Headers,
@@ -120,12 +129,13 @@ STRUCTS: dict[str, Any] = {
     "sst_subscription": Subscription,
     "sst_event": Event,
     "sst_stats": Stats,
+    "sst_journal_info": JournalInfo,
 }
 
 # All structs of swiftstomp.h, in the order in which they stand there: that of sst_abi_layout().
 ORDER = (
     "sst_bytes sst_headers sst_options sst_failure sst_frame sst_subscription sst_event sst_runner sst_runner_options "
-    "sst_stats sst_observed"
+    "sst_stats sst_observed sst_journal_info"
 ).split()
 
 P = ctypes.POINTER
@@ -172,4 +182,6 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "sst_service": (I32, [CLIENT]),
     "sst_flush": (I32, [CLIENT]),
     "sst_client_stats": (I32, [CLIENT, P(Stats)]),
+    "sst_sync": (I32, [CLIENT, I32]),
+    "sst_journal_state": (I32, [CLIENT, P(JournalInfo)]),
 }

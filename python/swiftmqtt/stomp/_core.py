@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 
@@ -26,6 +26,7 @@ from .constants import (
     Ack,
     Completes,
     EventType,
+    JournalNews,
     OptionFlag,
     Part,
     Overflow,
@@ -43,6 +44,7 @@ from .events import (
     CredentialsWanted,
     Disconnected,
     Event,
+    JournalEvent,
     Message,
     Room,
     TransactionsLost,
@@ -59,6 +61,8 @@ Finish = Callable[[Union[Error, None]], None]
 OWN_COOKIES = 1 << 63
 #: How long leaving a block waits for what was sent, in milliseconds.
 DRAIN_MS = 5000
+#: How long it then waits for the disk, which takes some milliseconds as a rule.
+STORE_MS = 1000
 
 _ACKS = {"auto": Ack.AUTO, "client": Ack.CLIENT, "client-individual": Ack.CLIENT_INDIVIDUAL}
 
@@ -107,8 +111,13 @@ class Core(Named):
         self._event_reference = ctypes.byref(self._event)
         self._events: deque[Event] = deque()  # that nobody has taken yet
         self._waiters: dict[int, Finish] = {}
-        self._next_cookie = OWN_COOKIES
-        self._unfinished = 0  # messages that have not ended yet, without those that are quiet
+        self._has_journal = built.journal.size > 0
+        # With a journal, messages of an earlier process end, too, with the cookies that they had.
+        self._next_cookie = OWN_COOKIES + (int.from_bytes(os.urandom(7), "big") if self._has_journal else 0)
+        self._unfinished = 0  # messages that have not ended yet, without those that are quiet, and those that are stored
+        self._unfinished_stored = 0  # these
+        self._cookies: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}  # with a journal: of both
+        self._ended_messages = 0
         self._arriving: bytearray | None = None  # a message that comes in parts
         self._first: Message | None = None  # and its first part
         self._connected: Connected | None = None
@@ -123,7 +132,7 @@ class Core(Named):
         block = block_of(size)
         handle = ctypes.c_void_p()
         status = WITH_ERRNO.sst_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle))
-        if status == Status.INSPECT:
+        if status in (Status.INSPECT, Status.JOURNAL):
             raise error(status, os_error=ctypes.get_errno())
         check(status)
         assert handle.value  # the library said that all is well
@@ -182,10 +191,18 @@ class Core(Named):
         return {name: getattr(found, name) for name in names}
 
     @property
+    def journal(self) -> dict[str, int]:
+        """The journal's numbers: sst_journal_info, with its names. Raises ArgumentError without a journal."""
+        with self._guard:
+            found = _abi.JournalInfo()
+            check(LIBRARY.sst_journal_state(self._open(), ctypes.byref(found)))
+        return {name: getattr(found, name) for name, *_ in found._fields_ if name != "size"}
+
+    @property
     def unfinished(self) -> int:
         """How many messages were sent by send() and have not ended: they wait to leave, or for their receipts. Messages that
         are quiet are not counted."""
-        return self._unfinished
+        return self._unfinished + self._unfinished_stored
 
     def fileno(self) -> int:
         """Returns the one descriptor, which is readable when there is something to do: for select() and similar functions.
@@ -196,8 +213,8 @@ class Core(Named):
     # ---- Life
 
     def close(self) -> None:
-        """Ends the client at once, in any state and without DISCONNECT. What was not sent is lost; calls that wait fail with
-        ClosedError. A second call does nothing; every other call raises ClosedError then."""
+        """Ends the client at once, in any state and without DISCONNECT. What was not sent is lost, unless the journal has it;
+        calls that wait fail with ClosedError. A second call does nothing; every other call raises ClosedError then."""
         if self._handle is None:
             return
         with self._guard:
@@ -301,6 +318,7 @@ class Core(Named):
         cookie: int | None,
         overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
+        store: bool = False,
     ) -> _abi.Frame:
         struct = _abi.Frame()
         struct.put("destination", encoded("the destination", destination))
@@ -316,6 +334,7 @@ class Core(Named):
             ("quiet", quiet, SendFlag.QUIET),
             ("no_length", no_length, SendFlag.NO_LENGTH),
             ("urgent", urgent, SendFlag.URGENT),
+            ("store", store, SendFlag.STORE),
         ):
             if value is not False and _options.checked_flag(name, value):
                 flags |= bit
@@ -327,13 +346,21 @@ class Core(Named):
 
     def _post(self, frame: _abi.Frame) -> None:
         """sst_send(). Raises NoRoomError if there is no room."""
+        stored, quiet = bool(frame.flags & SendFlag.STORE), bool(frame.flags & SendFlag.QUIET)
+        if self._has_journal and not quiet and not frame.cookie:
+            frame.cookie = self._own_cookie()
         status = QUICK.sst_send(self._open(), ctypes.byref(frame))
         if status < 0:
+            if status == Status.JOURNAL and not self._has_journal:
+                raise error(status, "store needs the option journal")
             raise error(status, _wrong_send(frame) if status == Status.OPTION else "")
         if status:
             raise error(Status.DROPPED, "there is no room, and overflow says that this message is dropped then")
-        if not frame.flags & SendFlag.QUIET:
-            self._unfinished += 1
+        if not quiet:
+            if self._has_journal:
+                self._cookies[stored][frame.cookie] += 1
+            self._unfinished += not stored
+            self._unfinished_stored += stored
         self._on_called()
 
     def _subscribe(self, destination: str, ack: str | int, headers: HeadersIn | None, cookie: int) -> int:
@@ -384,10 +411,21 @@ class Core(Named):
 
     def _awaited(self, finish: Finish) -> int:
         """A cookie whose completion is told to finish(), and is no event."""
-        cookie = self._next_cookie
-        self._next_cookie = cookie + 1 if cookie + 1 < 1 << 64 else OWN_COOKIES
+        cookie = self._own_cookie()
         self._waiters[cookie] = finish
         return cookie
+
+    def _own_cookie(self) -> int:
+        cookie = self._next_cookie
+        self._next_cookie = cookie + 1 if cookie + 1 < 1 << 64 else OWN_COOKIES
+        return cookie
+
+    def _sync(self, timeout_ms: int) -> bool:
+        """Waits for the disk, so long at most. Returns whether the journal has everything."""
+        with self._guard:
+            stored = check(LIBRARY.sst_sync(self._open(), timeout_ms))
+            self._on_called()
+        return stored == 1
 
     def _next_timeout_ms(self) -> int:
         """When _service() is next due: in milliseconds; 0: now, -1: never."""
@@ -434,6 +472,8 @@ class Core(Named):
             self._on_room()
             told, self._wants_room = self._wants_room, False
             return Room() if told else None
+        if kind == EventType.JOURNAL:
+            return self._journal_event(event)
         if kind == EventType.CREDENTIALS:
             wanted = CredentialsWanted(event.attempt, self._server(event))
             if self._credentials_hook is None:
@@ -451,7 +491,7 @@ class Core(Named):
     def _completed(self, event: _abi.Event) -> Completed | None:
         cookie, status, what = event.cookie, event.status, event.completed
         if what == Completes.SEND:
-            self._unfinished -= self._unfinished > 0
+            self._count_out(cookie)
             self._on_ended()
         failed = error(status) if status else None
         if cookie >= OWN_COOKIES:
@@ -465,6 +505,29 @@ class Core(Named):
         if failed is None and not cookie:
             return None
         return Completed(Completes(what), _known(Status, status), cookie, event.subscription, failed)
+
+    def _count_out(self, cookie: int) -> None:
+        """A message has ended. With a journal it may be one of an earlier process, which was not counted."""
+        self._ended_messages += 1
+        if not self._has_journal:
+            self._unfinished -= self._unfinished > 0
+            return
+        for stored, cookies in self._cookies.items():
+            if cookies[cookie] > 0:
+                cookies[cookie] -= 1
+                if not cookies[cookie]:
+                    del cookies[cookie]
+                self._unfinished -= not stored
+                self._unfinished_stored -= stored
+                return
+
+    def _journal_event(self, event: _abi.Event) -> JournalEvent:
+        last = self._events[-1] if self._events else None
+        # The last one says what those before it do, which nobody has taken: a program that never does keeps one.
+        if event.completed == JournalNews.STORED and isinstance(last, JournalEvent) and last.news == JournalNews.STORED:
+            self._events.pop()
+        failed = error(event.status, os_error=event.os_error) if event.status else None
+        return JournalEvent(_known(JournalNews, event.completed), event.cookie, failed)
 
     def _message(self, event: _abi.Event) -> Message | None:
         part = Part(event.part)
@@ -588,7 +651,7 @@ class Core(Named):
         """What is to be raised at the end of a block."""
         for event in self._events:
             self._unseen(event)
-        count = self._unfinished + self._lost_count
+        count = self._unfinished + self._lost_count + (0 if self._is_stored() else self._unfinished_stored)
         if not count:
             return None
         cause = self._lost or self._last
@@ -596,6 +659,10 @@ class Core(Named):
         raised = UndeliveredError(count, said)
         raised.__cause__ = cause
         return raised
+
+    def _is_stored(self) -> bool:
+        """Whether the next client with the same journal has every message with `store`."""
+        return bool(self._handle is not None and LIBRARY.sst_sync(self._handle, STORE_MS) == 1)
 
     # ---- What the clients may want to know
 
@@ -703,6 +770,8 @@ def _ignore(failed: Error | None) -> None:
 
 
 def _wrong_send(frame: _abi.Frame) -> str:
+    if frame.flags & SendFlag.STORE:
+        return "store is not for a transaction, not for an urgent message, and not with an overflow that drops messages"
     if frame.transaction:
         return "again, urgent and overflow are not for a transaction"
     return "again needs receipt=True" if frame.flags & SendFlag.AGAIN else "urgent needs urgent_frames"

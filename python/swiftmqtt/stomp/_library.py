@@ -53,6 +53,13 @@ def quick(library: ctypes.CDLL) -> ctypes.PyDLL:
     return found
 
 
+def with_errno(library: ctypes.CDLL) -> ctypes.CDLL:
+    """The same functions, after which ctypes.get_errno() has what they left in errno."""
+    found = ctypes.CDLL(library._name, handle=library._handle, use_errno=True)
+    declare(found)
+    return found
+
+
 def declare(library: ctypes.CDLL) -> None:
     """The types of the functions."""
     for name, (result, arguments) in _abi.FUNCTIONS.items():
@@ -90,5 +97,4 @@ def differences(library: Any) -> Iterator[str]:
 
 LIBRARY = load()
 QUICK = quick(LIBRARY)
-WITH_ERRNO = ctypes.CDLL(LIBRARY._name, handle=LIBRARY._handle, use_errno=True)
-declare(WITH_ERRNO)
+WITH_ERRNO = with_errno(LIBRARY)

@@ -75,6 +75,13 @@ GROUPS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "inspect_mode": ("int", "up to 0o777", "0o600", "the permissions of that socket"),
         "inspect_bytes": ("int", "4,096 to 131,072", "65,536", "the room for frames on their way to the programs at that socket"),
     },
+    "The journal": {
+        "journal": ("str or PathLike", "1 to 1,000 bytes", "none", "the path of a file that keeps messages with store=True over the end of the process"),
+        "journal_bytes": ("int", "65,536 to 1,073,741,824", "what these options need", "the size of the file"),
+        "journal_delay_ms": ("int", "1 to 60,000", "20", "how long a message waits for others that are written with it"),
+        "journal_batch_bytes": ("int", "4,096 to 1,048,576", "16,384", "how much is written at once at most; a message has to fit into it"),
+        "journal_flags": ("int", "JournalFlag values, added up", "0", "swiftmqtt.stomp.JournalFlag says what each does"),
+    },
 }
 OPTIONS = {name: row for group in GROUPS.values() for name, row in group.items()}
 

@@ -39,8 +39,8 @@ FLAGS = {
     "websocket": OptionFlag.WEBSOCKET,
 }
 BELOW_TEXTS = "tls_name proxy websocket_path websocket_protocol bind_device bind_address".split()
-TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS, "inspect")
-PATHS = ("inspect",)
+PATHS = ("journal", "inspect")
+TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS, *PATHS)
 NUMBERS = ("port", "oldest", "newest", *_abi.NUMBERS)
 
 #: The schemes, with their ports.
@@ -140,6 +140,12 @@ class Options(TypedDict, total=False):
     inspect: str | os.PathLike[str] | None
     inspect_mode: int | None
     inspect_bytes: int | None
+    # the journal
+    journal: str | os.PathLike[str] | None
+    journal_bytes: int | None
+    journal_delay_ms: int | None
+    journal_batch_bytes: int | None
+    journal_flags: int | None
 
 
 def build(url: str | None, flags: int, given: dict[str, Any], tls: AnyTLS) -> tuple[_abi.Options, Any]:
@@ -255,6 +261,8 @@ def encoded(name: str, value: Any) -> bytes:
     """A text of an option, or of a call."""
     if isinstance(value, (bytes, bytearray)) and name == "passcode":
         return bytes(value)
+    if name == "journal" and isinstance(value, (str, os.PathLike)):
+        return os.fsencode(value)
     if not isinstance(value, str):
         raise ArgumentError(Status.OPTION, f"{name} is a text, not {type(value).__name__}")
     try:

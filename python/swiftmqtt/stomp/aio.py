@@ -268,17 +268,19 @@ class Client(Core):
         transaction: int | Transaction = 0,
         overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
+        store: bool = False,
     ) -> None:
         """Sends a message ("SEND"), and waits until it is complete: until it was handed to the kernel or, with receipt,
         until the receipt came. If there is no room, it first waits for room. The arguments are those of
         :meth:`swiftmqtt.stomp.Client.send`.
 
         Without a connection it waits for one: use asyncio.wait_for() to set a timeout. Cancelling it withdraws nothing.
-        Raises ArgumentError; PeerError if the message failed: ``Status.DROPPED``, ``Status.UNKNOWN``, ``Status.REFUSED``.
+        Raises ArgumentError; JournalError with store; PeerError if the message failed: ``Status.DROPPED``,
+        ``Status.UNKNOWN``, ``Status.REFUSED``.
         """
         frame = self._frame(
             destination, body, content_type, headers, receipt, again, False, no_length, transaction, None, overflow,
-                urgent,
+            urgent, store,
         )
         await (await self._with_room(lambda: self._posted(frame)))
 
@@ -297,6 +299,7 @@ class Client(Core):
         cookie: int | None = None,
         overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
+        store: bool = False,
     ) -> None:
         """Sends a message without waiting: the next turn of the loop sends it, in one batch with what else is ready. There
         is a :class:`Completed` if it fails, and with a cookie in any case. The arguments are those of
@@ -304,13 +307,25 @@ class Client(Core):
         self._attach()
         frame = self._frame(
             destination, body, content_type, headers, receipt, again, quiet, no_length, transaction, cookie, overflow,
-                urgent,
+            urgent, store,
         )
         try:
             self._post(frame)
         except NoRoomError:
             self._wants_room = True
             raise
+
+    # ---- The journal
+
+    async def sync(self, timeout: float | None = None) -> None:
+        """Waits until every message that was sent with `store` is in the journal, and on the disk: see
+        :meth:`swiftmqtt.stomp.Client.sync`."""
+        loop, limit = self._attach(), seconds("timeout", timeout)
+        end = None if limit is None else loop.time() + limit
+        while not self._sync(0):
+            if end is not None and loop.time() >= end:
+                raise TimeoutError("not everything was stored in time")
+            await asyncio.sleep(SYNC_PAUSE_S)
 
     # ---- Subscribe and acknowledge
 
@@ -425,8 +440,8 @@ class Client(Core):
     # ---- The end
 
     def close(self) -> None:
-        """Ends the client at once, in any state and without DISCONNECT. What was not sent is lost; awaited calls fail with
-        ClosedError. A second call does nothing; every other call raises ClosedError then."""
+        """Ends the client at once, in any state and without DISCONNECT. What was not sent is lost, unless the journal has it;
+        awaited calls fail with ClosedError. A second call does nothing; every other call raises ClosedError then."""
         super().close()
 
     def _on_closed(self) -> None:
@@ -649,6 +664,8 @@ class Client(Core):
 
 
 HELD_BACK_S = 0.5
+#: The disk tells nobody when it is done: how often that is asked.
+SYNC_PAUSE_S = 0.005
 
 
 def _into(future: asyncio.Future[None]) -> Finish:

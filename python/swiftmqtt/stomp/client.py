@@ -138,9 +138,10 @@ class Client(Core):
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
         """Disconnects and closes. Waits up to five seconds until everything is sent and every receipt came; after an
-        exception it does not wait, unless that is sys.exit()'s or a generator's end. Raises UndeliveredError if a message
-        did not leave, got no receipt, or failed and nothing took its event; after an exception, which continues, this is an
-        UndeliveredWarning."""
+        exception it does not wait, unless that is sys.exit()'s or a generator's end. Then it waits for the journal, a second
+        at most. Raises UndeliveredError if a message did not leave, got no receipt, or failed and nothing took its event;
+        after an exception, which continues, this is an UndeliveredWarning. What the journal has is not lost: the next client
+        delivers it."""
         if self.closed:
             return False
         orderly = kind is None or issubclass(kind, (SystemExit, GeneratorExit))
@@ -224,6 +225,7 @@ class Client(Core):
         cookie: int | None = None,
         overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
+        store: bool = False,
         wait: bool = False,
         timeout: float | None = None,
     ) -> None:
@@ -245,18 +247,22 @@ class Client(Core):
                        in a transaction
         urgent         it is sent before all messages that are not urgent, and has room of its own (urgent_frames). Not in a
                        transaction
+        store          the journal keeps it until its receipt came (option journal): if the process ends before, or power
+                       fails, the next client with the same file sends it. It has receipt and again, whether they are set
+                       or not, so the server may get it twice. Not in a transaction, not urgent; sync() waits for the disk
         wait           waits until it is complete, and raises if it failed; there is no event then
         timeout        seconds for all waiting: for room in the outbox, too. None: as long as it takes; 0: NoRoomError at
                        once if there is no room
 
-        Raises ArgumentError; NoRoomError; PeerError (``Status.DROPPED``, ``Status.UNKNOWN``) and TimeoutError with wait. A
-        message whose time is up is still on its way.
+        Raises ArgumentError; NoRoomError; JournalError with store, if there is no journal, or its disk fails and it is
+        STRICT; PeerError (``Status.DROPPED``, ``Status.UNKNOWN``) and TimeoutError with wait. A message whose time is up is
+        still on its way.
         """
         wait, end = checked_flag("wait", wait), _end(timeout)
         with self._guard:
             frame = self._frame(
                 destination, body, content_type, headers, receipt, again, quiet, no_length, transaction, cookie, overflow,
-                urgent,
+                urgent, store,
             )
             if not wait:
                 self._with_room(lambda: self._post(frame), end)
@@ -269,6 +275,24 @@ class Client(Core):
                 self._with_room(lambda: self._post(frame), end)
 
             self._complete(post, end, "the message")
+
+    # ---- The journal
+
+    def sync(self, timeout: float | None = None) -> None:
+        """Waits until every message that was sent with `store` is in the journal, and on the disk, or has ended. The
+        connection goes on meanwhile.
+
+        timeout   seconds; None: as long as it takes
+
+        Raises JournalError if it could not be written, TimeoutError, and ArgumentError without a journal.
+        """
+        end = _end(timeout)
+        while True:
+            left_ms = STEP_MS if end is None else math.ceil((end - time.monotonic()) * 1000)
+            if self._sync(max(0, min(left_ms, STEP_MS))):
+                return
+            if left_ms <= 0:
+                raise TimeoutError("not everything was stored in time")
 
     # ---- Subscribe and acknowledge
 
@@ -549,9 +573,9 @@ class Client(Core):
                     except NoRoomError:
                         self._wants_room = True
                         raise
-            before = self._unfinished
+            before = self._ended_messages
             self._take()
-            if self._unfinished < before:
+            if self._ended_messages > before:
                 continue
             left_ms = STEP_MS if end is None else math.ceil((end - time.monotonic()) * 1000)
             check(LIBRARY.sst_wait(self._open(), max(0, min(left_ms, STEP_MS))))

@@ -54,6 +54,11 @@ class Status(IntEnum):
     TLS = -407
     PROXY = -408
     WEBSOCKET = -409
+    JOURNAL = -501
+    JOURNAL_LOCKED = -502
+    JOURNAL_CORRUPT = -503
+    JOURNAL_OTHER = -504
+    JOURNAL_SIZE = -505
 
 
 class Stage(IntEnum):
@@ -128,6 +133,7 @@ class SendFlag(IntFlag):
     QUIET = 4
     NO_LENGTH = 8
     URGENT = 16
+    STORE = 32
 
 
 class Overflow(IntEnum):
@@ -159,6 +165,7 @@ class EventType(IntEnum):
     CREDENTIALS = 11
     ADDRESSES = 12
     OPEN = 13
+    JOURNAL = 14
 
 
 class Completes(IntEnum):
@@ -169,6 +176,23 @@ class Completes(IntEnum):
     UNSUBSCRIBE = 3
     COMMIT = 4
     ABORT = 5
+
+
+class JournalFlag(IntFlag):
+    """``journal_flags``, joined with ``|``."""
+
+    STRICT = 1  # while the disk fails, store=True is refused; otherwise such a message is sent, and stored when it works again
+    INLINE = 2  # no thread: the calls that run the client wait for the disk
+    TELL = 4  # JournalNews.STORED is reported
+
+
+class JournalNews(IntEnum):
+    """What a :class:`JournalEvent` reports: SST_JOURNAL_…."""
+
+    RECOVERED = 101
+    FAILED = 102
+    HEALED = 103
+    STORED = 104
 
 
 class Part(IntFlag):

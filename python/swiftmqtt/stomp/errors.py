@@ -125,6 +125,10 @@ class WebSocketError(TransportError):
     or the close code."""
 
 
+class JournalError(Error):
+    """-5xx: the journal cannot be used, or what is new in it is not stored. ``os_error`` says why, if the system does."""
+
+
 class UndeliveredError(Error):
     """A block ended before all messages that were sent in it had left, or had their receipts; or some of them failed, and
     nothing took the events that said so. The last error of the connection, or of a message, is its ``__cause__``.
@@ -144,7 +148,7 @@ class UndeliveredWarning(RuntimeWarning):
     """The same, where nothing can be raised, because another exception is."""
 
 
-BANDS: dict[int, type[Error]] = {1: ArgumentError, 2: NoRoomError, 3: PeerError, 4: TransportError}
+BANDS: dict[int, type[Error]] = {1: ArgumentError, 2: NoRoomError, 3: PeerError, 4: TransportError, 5: JournalError}
 OWN: dict[int, type[Error]] = {
     Status.INSPECT: ArgumentError,
     Status.TLS: TLSError,

@@ -17,6 +17,7 @@ __all__ = [
     "CredentialsWanted",
     "Disconnected",
     "Event",
+    "JournalEvent",
     "Message",
     "Room",
     "TransactionsLost",
@@ -112,6 +113,21 @@ class TransactionsLost:
 
 
 @dataclass(frozen=True)
+class JournalEvent:
+    """Something happened to the journal.
+
+    news     what it was: one of :class:`JournalNews`
+    number   RECOVERED: how many messages of an earlier process were found; STORED: the position up to which all are stored,
+             or have ended: that of :attr:`swiftmqtt.stomp.Client.journal`
+    error    why the disk failed (FAILED); otherwise None
+    """
+
+    news: int
+    number: int
+    error: Error | None = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
 class CredentialsWanted:
     """With `ask_credentials`: an attempt waits for credentials() or withhold_credentials(), for as long as
     connect_timeout_ms allows.
@@ -189,5 +205,13 @@ class Message:
 
 #: What next_event() returns.
 Event = Union[
-    Connected, Disconnected, Completed, Message, Room, TransactionsLost, CredentialsWanted, AddressesWanted
+    Connected,
+    Disconnected,
+    Completed,
+    Message,
+    Room,
+    TransactionsLost,
+    JournalEvent,
+    CredentialsWanted,
+    AddressesWanted,
 ]

@@ -21,7 +21,7 @@ struct JournalFault: Error {
 struct JournalFile {
   let path: [UInt8]
 
-  /// More blocks than any commit has: 1 MiB (smq_options.journal_batch_bytes).
+  /// More blocks than any commit has: 1 MiB (journal_batch_bytes).
   private static let capacity = 256
   private static let attempts = 10
 
@@ -81,9 +81,9 @@ struct JournalFile {
           }
           reader.wasRead()
         case .records(let records):
-          try content.apply(records, region.bytes)
+          try content.take(records, region.bytes)
         case .end:
-          try content.finish(reader, blocks: superblock.blocks)
+          try content.end(reader, blocks: superblock.blocks)
           return
         case .failed(.corrupt):
           throw .damaged("a block that was written completely is not as it was written")
@@ -96,18 +96,28 @@ struct JournalFile {
   }
 
   private func superblock(of descriptor: Int32, _ region: inout Region) throws(JournalFault) -> Superblock {
-    for index in 0..<UInt32(Superblock.count) {
+    var found: Superblock?
+    for index in 0..<UInt32(Superblock.count) where found == nil {
       guard try read(descriptor, index, into: &region, 0..<Block.size) else { continue }
       do throws(Superblock.Mistake) {
-        return try Superblock(region.bytes(at: 0, count: Block.size))
+        found = try Superblock(region.bytes(at: 0, count: Block.size))
       } catch {
         guard case .unknown = error else {
-          throw JournalFault(text: "was made by a newer version of libswiftmqtt: use its smq", mayPass: false)
+          throw JournalFault(
+            text: "was made by a newer version of \(Program.library): use its \(Program.name)", mayPass: false
+          )
         }
       }
     }
-    throw JournalFault(
-      text: "is not a journal, or both of its first blocks are damaged: give the file that --journal names")
+    guard let found else {
+      throw JournalFault(
+        text: "is not a journal, or both of its first blocks are damaged: give the file that --journal names")
+    }
+    guard (found.owner == FrameRecord.owner) == Program.speaksSTOMP else {
+      throw JournalFault(
+        text: "is a journal of \(Program.otherLibrary): use \(Program.other) journal", mayPass: false)
+    }
+    return found
   }
 
   /// Returns false if the file ends before that.
