@@ -308,7 +308,120 @@ def test_what_does_not_speak_tls(rabbitmq):
 
 def test_debug_tells_each_step(rabbit, queue):
     result = sst("send", *rabbit, "-t", queue, "-n", "-d")
-    assert result.returncode == 0 and "is connected, with STOMP 1.2" in result.stderr and "guest" not in result.stderr
+    assert result.returncode == 0 and "is connected, with STOMP 1.2" in result.stderr
+    lines = result.stderr.splitlines()
+    [connect] = [line for line in lines if line.startswith('Client sends CONNECT (accept-version "1.0,1.1,1.2", host "/", ')]
+    assert 'login "guest", passcode, ' in connect
+    assert any(line.startswith('Client receives CONNECTED (') for line in lines)
+    assert f'Client sends SEND (destination "{queue}", ' in result.stderr and "body of 0 bytes" in result.stderr
+    assert 'Client receives RECEIPT (receipt-id "' in result.stderr
+
+
+def test_debug_shows_no_passcode(rabbitmq, queue):
+    result = sst("send", "-L", rabbitmq.url.replace("guest:guest", "guest:s3cret"), "-t", queue, "-n", "-d")
+    assert result.returncode == 5 and "s3cret" not in result.stderr and "receives ERROR (" in result.stderr
+    assert 'login "guest", passcode, ' in result.stderr
+
+
+# ---- inspect, stats
+
+
+@pytest.fixture
+def running(rabbit, queue, tmp_path):
+    """sst receive, with an inspection socket."""
+    path = tmp_path / "socket"
+    child = subprocess.Popen([SST, "receive", *rabbit, "-t", queue, "--inspect", path], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, env=environment())
+    wait_for(lambda: path.exists() and "connected" in sst("stats", path).stdout)
+    yield path
+    child.send_signal(signal.SIGTERM)
+    child.wait(PATIENCE)
+    child.stderr.close()
+
+
+def inspected(path, *options: object) -> subprocess.Popen:
+    """sst inspect, once the client has let it in."""
+    child = subprocess.Popen([SST, "inspect", path, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True, env=environment())
+    connections = ["ss", "-xH", "state", "connected", "src", str(path)]
+    wait_for(lambda: subprocess.run(connections, capture_output=True, text=True, check=False).stdout.strip())
+    return child
+
+
+def test_frames_are_lines(rabbit, running, queue):
+    child = inspected(running, "--filter", f"MESSAGE ACK {queue[:12]}*", "-C", 1, "-W", 20)
+    fine("send", *rabbit, "-t", queue, "-m", '{"id": 7}', "-H", "colour:red")
+    printed, complaint = child.communicate(timeout=PATIENCE)
+    assert (child.returncode, complaint) == (0, "")
+    assert re.fullmatch(rf"\d{{4}}-\d\d-\d\dT[0-9:.]+Z < MESSAGE {queue} 9 bytes subscription \S+ ack \S+ message-id .*\n", printed)
+
+
+def test_frames_as_json(rabbit, running, queue):
+    child = inspected(running, "--filter", "received", "--json", "-C", 1, "-W", 20)
+    fine("send", *rabbit, "-t", queue, "-m", '{"id": 7}', "-H", "colour:red")
+    told = json.loads(child.communicate(timeout=PATIENCE)[0])
+    assert (told["frame"], told["direction"], told["headers"]["colour"]) == ("MESSAGE", "received", "red")
+    assert (told["format"], told["body"], told["body_bytes"]) == ("JSON", {"id": 7}, 9)
+
+
+def test_the_time_is_up(running):
+    result = sst("inspect", running, "-W", 1)
+    assert result.returncode == 27 and "the time of -W is up" in result.stderr
+
+
+def test_numbers(rabbit, running, queue):
+    fine("send", *rabbit, "-t", queue, "-m", "x")
+    wait_for(lambda: re.search(r"messages_received +1$", fine("stats", running), re.M))
+    printed = fine("stats", running)
+    assert printed.startswith(f"{running}\n  state                     connected\n  protocol                  1.2\n")
+    [told] = json.loads(fine("stats", running, "--json"))
+    assert (told["socket"], told["state"], told["protocol"]) == (str(running), "connected", 12) and "client_id" not in told
+    metrics = fine("stats", running, "--prometheus")
+    assert f'# TYPE swiftstomp_held gauge\nswiftstomp_held{{socket="{running}"}} 0\n' in metrics
+    assert f'\nswiftstomp_messages_received_total{{socket="{running}"}} 1\n' in metrics
+    assert metrics.count("# HELP ") == metrics.count("# TYPE ")
+
+
+def test_a_capture(rabbit, running, queue, tmp_path):
+    """What comes over the socket is a capture: sst reads it again, and smq says what it is."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as reader:
+        reader.connect(str(running))
+        capture = reader.recv(1 << 18)
+        fine("send", *rabbit, "-t", queue, "-m", "x\x1b[2J")
+        while b"\nACK\n" not in capture and b"ACK\nid" not in capture:
+            capture += reader.recv(1 << 18)
+    (tmp_path / "file").write_bytes(capture)
+    lines = fine("inspect", tmp_path / "file").splitlines()
+    assert [re.search("[<>] [A-Z]+", line)[0] for line in lines] [-2:] == ["< MESSAGE", "> ACK"]
+    assert "\x1b" not in fine("inspect", tmp_path / "file", "--json")
+    result = sst("inspect", tmp_path / "file", program=SMQ)
+    assert result.returncode == 1 and "these are frames of STOMP, which sst inspect shows" in result.stderr
+    (tmp_path / "half").write_bytes(capture[:-10])
+    result = sst("inspect", tmp_path / "half")
+    assert result.returncode == 0 and len(result.stdout.splitlines()) == len(lines) - 1
+    assert "the capture ends in the middle of a block" in result.stderr
+
+
+def test_an_inspection_socket_that_cannot_be_made(rabbit, queue, running):
+    result = sst("send", *rabbit, "-t", queue, "-n", "--inspect", running)
+    assert result.returncode == 1 and f"--inspect {running}: Address already in use" in result.stderr
+    result = sst("send", *rabbit, "-t", queue, "-n", "--inspect", "/nowhere/at/all")
+    assert result.returncode == 1 and "--inspect /nowhere/at/all: No such file or directory" in result.stderr
+
+
+def test_an_inspection_socket_of_an_options_file(rabbit, queue, tmp_path):
+    (tmp_path / "sst_send").write_text(f"--inspect {tmp_path}/s\n-t {queue}\n")
+    child = subprocess.Popen([SST, "send", *rabbit, "-l"], stdin=subprocess.PIPE,
+                             env=environment(XDG_CONFIG_HOME=str(tmp_path)))
+    wait_for(lambda: (tmp_path / "s").exists())
+    child.communicate(b"", timeout=PATIENCE)
+    assert child.returncode == 0 and not (tmp_path / "s").exists()
+
+
+def test_a_client_that_is_not_there(tmp_path):
+    for command in ("inspect", "stats"):
+        result = sst(command, tmp_path / "none")
+        assert result.returncode == 1 and "none: No such file or directory" in result.stderr
 
 
 # ---- bench
@@ -343,7 +456,11 @@ def test_bench_in_words(rabbitmq):
     ("send -t a -n -H host:x", "the library writes host itself: --virtual-host sets it"),
     ("receive -t a --ack all", "needs auto, client or client-individual"), ("receive -t a -F %q", "unknown '%q'"),
     ("send -t a -l --repeat 2", "--repeat cannot be used with -l"), ("send -t a -f /nonexistent", "cannot open /nonexistent"),
-    ("send -t a -n --proxy nonsense://h", "--proxy: the form is"), ("frob", '"frob" is not a command: use send, receive, bench, check'),
+    ("send -t a -n --inspect " + "p" * 108, "--inspect: a path has at most 107 bytes"),
+    ("inspect", "what to look at is required"), ("stats", "an inspection socket is required"),
+    ("inspect a --filter SEMD", "is not names of frames"), ("stats a --json --prometheus", "cannot be used together"),
+    ("inspect a b c d e f g", "at most 6 clients"), ("inspect -t a", "-t is not an option of sst inspect"),
+    ("send -t a -n --proxy nonsense://h", "--proxy: the form is"), ("frob", '"frob" is not a command: use send, receive, bench, check, inspect, stats'),
 ])
 def test_what_is_wrong_is_said(line, text):
     result = sst(*line.split())
@@ -366,7 +483,7 @@ def test_an_options_file(rabbitmq, queue, tmp_path):
 
 def test_help_and_version():
     assert fine("--version").startswith("sst, a STOMP client for the command line, on libswiftstomp ")
-    for command in ("send", "receive", "bench", "check"):
+    for command in ("send", "receive", "bench", "check", "inspect", "stats"):
         printed = fine(command, "--help")
         assert printed == fine("help", command) and max(map(len, printed.splitlines())) <= 100
 
