@@ -87,7 +87,8 @@ let package = Package(
       "MQTTWire", "Platform", "Transports", "Driver"),
     program(
       "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
-    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture"),
+    program(
+      "sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture"),
 
     support("TestSupport", "MQTTWire", "Journal", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),
