@@ -153,6 +153,8 @@ def told_by_the_header(name: str) -> str:
 def build(name: str, value: int) -> None:
     url = None if name == "port" else "ws://a" if name.startswith("websocket") else "stomp://a"
     more = {"host": "a"} if name == "port" else {"ask_credentials": True} if name == "credential_bytes" else {}
+    if name.startswith("inspect_"):
+        more = {"inspect": "a"}
     _options.build(url, 0, {**more, name: value}, None)
 
 
