@@ -89,11 +89,18 @@ public struct PacketTap: ~Copyable {
   @inline(never)
   private mutating func tell(_ packet: borrowing ObservedPacket) {
     if !trace.isEmpty { trace.element.append(packet) }
-    if isInspected { inspection.element.append(packet.inspected(isKept: false), of: .mqtt) }
+    if isInspected { inspect(packet) }
     hook?.call(packet)
   }
 
   // MARK: Programs that look on
+
+  /// Out of line, so that what it needs of the stack is not in the way of the program's function.
+  @inline(never)
+  @_optimize(size)
+  private mutating func inspect(_ packet: borrowing ObservedPacket) {
+    inspection.element.append(packet.inspected(isKept: false), of: .mqtt)
+  }
 
   private var isInspected: Bool {
     !inspection.isEmpty && inspection.element.isRead && !inspection.element.isPaused

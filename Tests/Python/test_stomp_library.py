@@ -155,6 +155,8 @@ def build(name: str, value: int) -> None:
     more = {"host": "a"} if name == "port" else {"ask_credentials": True} if name == "credential_bytes" else {}
     if name.startswith("journal"):
         more = {"journal": "/nonexistent/journal"}
+    if name.startswith("inspect_"):
+        more = {"inspect": "a"}
     _options.build(url, 0, {**more, name: value}, None)
 
 
