@@ -64,13 +64,15 @@ let package = Package(
     module("STOMPSession", "Storage", "Journal", "STOMPWire"),
     module("MQTTSession", "Storage", "Journal", "MQTTWire"),
     module("Platform", "CPlatform"),
+    module("Inspector", "Storage", "Platform", "Capture"),
     module("Transports", "CTLSEngine", "Storage", "Platform"),
     module("Driver", "Storage", "Journal", "Platform", "Transports"),
     module(
-      "STOMPClient", "Storage", "Journal", "STOMPSession", "STOMPWire", "Platform", "Transports", "Driver"),
+      "STOMPClient", "Storage", "Journal", "Capture", "Inspector", "STOMPSession", "STOMPWire", "Platform",
+      "Transports", "Driver"),
     module(
-      "MQTTClient", "Storage", "Journal", "Capture", "MQTTSession", "MQTTWire", "Platform", "Transports",
-      "Driver"),
+      "MQTTClient", "Storage", "Journal", "Capture", "Inspector", "MQTTSession", "MQTTWire", "Platform",
+      "Transports", "Driver"),
     module(
       "SwiftMQTT", "CSwiftMQTT", "CInterface", "Storage", "MQTTClient", "MQTTSession", "MQTTWire", "Platform",
       "Driver",
@@ -85,9 +87,9 @@ let package = Package(
       "MQTTWire", "Platform", "Transports", "Driver"),
     program(
       "smq", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture", "MQTTWire"),
-    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal"),
+    program("sst", "CSwiftSTOMP", "CSwiftMQTT", "CTLSEngine", "CTool", "CPlatform", "Storage", "Journal", "Capture"),
 
-    support("TestSupport", "MQTTWire", "Storage"),
+    support("TestSupport", "MQTTWire", "Journal", "Storage"),
     tests("JournalTests", of: "Journal", "Journal", "Storage", "TestSupport"),
     tests("CaptureTests", of: "Capture", "Capture", "Storage", "TestSupport"),
     tests("StorageTests", of: "Storage", "Storage", "TestSupport"),

@@ -145,6 +145,7 @@ enum {
     SST_ERR_FULL = -201,          /* take events, let the client send, try again: SST_EVENT_ROOM */
     SST_ERR_NO_DESCRIPTOR = -202, /* the system or the process has no descriptor left */
     SST_ERR_NO_THREAD = -204,     /* the system cannot create the thread: see sst_runner.os_error */
+    SST_ERR_INSPECT = -205,       /* the socket of sst_options.inspect cannot be made: see errno */
 
     /* The server. */
     SST_ERR_MALFORMED = -301,         /* it sent what is no frame, or none that is allowed here: see rule */
@@ -536,6 +537,23 @@ typedef struct sst_options {
                                      frame that is stored must fit into it, with 74 bytes for each 4,096, and
                                      is refused otherwise (SST_ERR_TOO_LARGE) */
     uint32_t journal_flags;       /* SST_JOURNAL_STRICT and the like, added up */
+
+    /*
+     * The inspection socket: programs such as sst inspect connect to it, and read what goes over the client's
+     * connections, and its statistics. It is a socket of datagrams in order (SOCK_SEQPACKET); each datagram
+     * consists of whole blocks of a capture file (pcapng). A program that sends a datagram of any kind is
+     * sent the statistics: lines of the names of sst_stats and their values, as the comment of an Interface
+     * Statistics Block. The passcode is covered.
+     *
+     * Up to four programs may be connected; further ones are turned away. A program that has not read what it
+     * was sent before loses frames, is told how many, and never holds up the client. While none is connected,
+     * nothing is done. sst_client_init() makes the socket, and takes the place of one that a process has left
+     * behind; sst_client_close() removes it. Not with SST_OPTION_OWN_TRANSPORT.
+     */
+    sst_bytes inspect;      /* its path: 1 to 107 bytes, no zero among them; size 0: there is none */
+    uint32_t inspect_mode;  /* its permissions: up to 0777; 0: 0600, for the user of the process alone */
+    uint32_t inspect_bytes; /* the room for frames on their way to these programs: 4,096 to 131,072;
+                               0: 65,536. Of a larger frame they are told the beginning */
 } sst_options;
 
 /* A sst_options with its size set and everything else zero. */
@@ -544,7 +562,7 @@ typedef struct sst_options {
         sizeof(sst_options), 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
             0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, { NULL, 0 },           \
             { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0, { NULL, 0 }, { NULL, 0 }, 0, 0, 0,  \
-            0, { NULL, 0 }, 0, 0, 0, 0                                                                                 \
+            0, { NULL, 0 }, 0, 0, 0, 0, { NULL, 0 }, 0, 0                                                              \
     }
 
 /* sst_options.journal_flags */
@@ -602,8 +620,9 @@ SST_API size_t sst_client_size(const sst_options *options);
  * options   the options; they may be released afterwards, but not tls and tls_settings
  * client    where to put the client: unchanged if there is an error
  *
- * Returns SST_OK, or what sst_options_check() does, SST_ERR_MEMORY_SIZE, SST_ERR_MEMORY_ALIGNMENT or
- * SST_ERR_NO_DESCRIPTOR; and with a journal
+ * Returns SST_OK, or what sst_options_check() does, SST_ERR_MEMORY_SIZE, SST_ERR_MEMORY_ALIGNMENT,
+ * SST_ERR_NO_DESCRIPTOR, or SST_ERR_INSPECT if the inspection socket cannot be made; errno says why:
+ * EADDRINUSE if a process listens at the path, or if there is something that is no socket; and with a journal
  *   SST_ERR_JOURNAL            the journal cannot be opened, made or read: errno says why
  *   SST_ERR_JOURNAL_LOCKED, SST_ERR_JOURNAL_CORRUPT, SST_ERR_JOURNAL_OTHER, SST_ERR_JOURNAL_SIZE
  */
@@ -772,6 +791,31 @@ typedef struct sst_failure {
 SST_API int32_t sst_last_failure(const sst_client *client, sst_failure *failure);
 
 /*
+ * Tells about the TLS connection: version, cipher, whether it was resumed.
+ *
+ * client   the client, with an open connection over TLS
+ * info     where to put it; info->size must be set. info->connection is the TLS library's own object, valid
+ *          until the connection ends
+ *
+ * Returns SST_OK, or SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE, or SST_ERR_STATE without such a
+ * connection, or if the engine does not tell.
+ */
+SST_API int32_t sst_tls_describe(const sst_client *client, smq_tls_info *info);
+
+/*
+ * Tells about a certificate that the server has sent.
+ *
+ * client        the client, with an open connection over TLS
+ * depth         0: the server's own, 1: that of its issuer, …
+ * certificate   where to put it; certificate->size must be set
+ *
+ * Returns SST_OK, or SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE, SST_ERR_OPTION if there is no such
+ * certificate, or SST_ERR_STATE as sst_tls_describe() does.
+ */
+SST_API int32_t sst_tls_describe_certificate(const sst_client *client, uint32_t depth,
+                                             smq_tls_certificate *certificate);
+
+/*
  * Gives the WebSocket request another path and other headers: a URL that is signed for some minutes, a token.
  * They are for all requests that have not been sent yet, that of an attempt under way included.
  *
@@ -801,7 +845,8 @@ enum {
     /*
      * With SST_SEND_RECEIPT: if the connection ends before the receipt came, the frame is sent again on the
      * next one. The server may get it twice. Without this flag it ends with SST_ERR_UNKNOWN. Not in a
-     * transaction.
+     * transaction. After an ERROR that names no frame, those that are sent again go one by one; the one that
+     * was alone when that happened twice ends with SST_ERR_REFUSED.
      */
     SST_SEND_AGAIN = 2,
     /*
@@ -1002,6 +1047,22 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
 SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
+ * Acknowledges a message with more headers, as a server knows them. The receipt header is the library's:
+ * COMMIT has one. The frame goes into control_bytes, or, in a transaction, into the outbox, so these have to
+ * have room for the headers as well.
+ *
+ * client        the client
+ * token         as for sst_ack()
+ * headers       a list of chapter 2; empty: as sst_ack()
+ * transaction   as for sst_ack()
+ *
+ * Returns SST_OK, or, with nothing changed, what sst_ack() does, and
+ *   SST_ERR_NULL     headers is NULL
+ *   SST_ERR_HEADER   headers is not what it has to be
+ */
+SST_API int32_t sst_ack_with(sst_client *client, uint64_t token, const sst_bytes *headers, uint32_t transaction);
+
+/*
  * Refuses a message ("NACK"): what happens to it is up to the server. RabbitMQ delivers it again at once,
  * also to this client; ActiveMQ moves it to its dead letter queue.
  *
@@ -1012,6 +1073,19 @@ SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction
  * Returns what sst_ack() does, or SST_ERR_NOT_SUPPORTED in 1.0.
  */
 SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transaction);
+
+/*
+ * Refuses a message with more headers. With "requeue" and the value "false" RabbitMQ does not deliver it
+ * again: it goes to the dead letter exchange of its queue, or, if that has none, nowhere.
+ *
+ * client        the client
+ * token         as for sst_ack()
+ * headers       as for sst_ack_with()
+ * transaction   as for sst_ack()
+ *
+ * Returns what sst_ack_with() does, or SST_ERR_NOT_SUPPORTED in 1.0.
+ */
+SST_API int32_t sst_nack_with(sst_client *client, uint64_t token, const sst_bytes *headers, uint32_t transaction);
 
 /* ---------------------------------------------------------------------------------------------
  * 7  Transactions
@@ -1073,7 +1147,10 @@ enum {
     /*
      * An attempt, or a connection, has ended: status, stage, os_error, rule, attempt and server; retry_ms. If
      * the server said why in ERROR, text is its message header, headers are all of them, and body is its
-     * body, with its size in body_total. sst_last_failure() says more.
+     * body: of one that is larger than the receive buffer the beginning, as much as has room there behind
+     * the headers; and of one that did not come to its end, because the connection ended or the server fell
+     * silent, what came. body_total is the server's content-length, or, without one, the size of body.
+     * sst_last_failure() says more.
      */
     SST_EVENT_DISCONNECTED = 2,
     /*
@@ -1173,7 +1250,7 @@ typedef struct sst_event {
     sst_bytes headers;    /* all of them, for sst_header_next() */
     sst_bytes body;       /* or the part of it in this event */
     uint32_t body_offset; /* where this part begins */
-    uint32_t body_total;  /* the size of the whole body */
+    uint32_t body_total;  /* the size of the whole body, as far as it is known */
     sst_bytes text;       /* what the server says, or its name. What a server says may be anything: quote it
                              before it is logged */
 } sst_event;
@@ -1596,9 +1673,11 @@ enum {
 };
 
 /*
- * The log entries, with the two numbers that go with each. The first number of SST_LOG_ENDED: 0 requested, 1
- * refused, 2 server_closed, 3 malformed, 4 headers that are too large, 5 heart-beat, 7 resolve, 8 network, 9
- * closed, 10 timeout, 11 credentials, 12 tls, 13 proxy, 14 websocket.
+ * The log entries, with the two numbers that go with each. sst_log_name() returns a name for each.
+ *
+ * The first number of SST_LOG_ENDED: 0 requested, 1 refused, 2 server_closed, 3 malformed, 4 headers that are
+ * too large, 5 heart-beat, 7 resolve, 8 network, 9 closed, 10 timeout, 11 credentials, 12 tls, 13 proxy, 14
+ * websocket.
  */
 enum {
     SST_LOG_ATTEMPT = 1,        /* info: an attempt to connect begins: its number; server as in sst_event */
@@ -1639,6 +1718,16 @@ typedef void (*sst_log)(void *user, int32_t level, int32_t what, int32_t number,
  * Returns SST_OK, SST_ERR_NULL if client is NULL, SST_ERR_CLIENT, or SST_ERR_OPTION if level is unknown.
  */
 SST_API int32_t sst_set_log(sst_client *client, int32_t level, sst_log log, void *user);
+
+/*
+ * Returns the name of a log entry, such as "connected". Any thread, any time.
+ *
+ * what   one of SST_LOG_ATTEMPT to SST_LOG_HINT
+ *
+ * Returns a zero-terminated string that lives as long as the library; "unknown" for other values. Never
+ * NULL, no errors.
+ */
+SST_API const char *sst_log_name(int32_t what);
 
 /* Which way a frame went. */
 enum {

@@ -2,7 +2,7 @@ public import Storage
 
 /// Writes blocks of a capture file (draft-ietf-opsawg-pcapng), little-endian, into a span that is known to be large
 /// enough: a write beyond its end traps. Its packets have the link type 252, "Wireshark Upper PDU": what the dissector
-/// of MQTT reads, without a TCP connection around it.
+/// of a protocol reads, without a TCP connection around it.
 public struct BlockWriter: ~Copyable, ~Escapable {
   private var target: MutableSpan<UInt8>
   /// How many bytes are written.
@@ -18,7 +18,7 @@ public struct BlockWriter: ~Copyable, ~Escapable {
   /// What the blocks have with which a capture begins, beside names.
   public static var headerOverhead: Int { 80 }
   /// Where the bytes of the packet are in its block.
-  public static var packetOffset: Int { 28 &+ tagsSize }
+  public static func packetOffset(of content: CapturedProtocol) -> Int { 28 &+ tagsSize(of: content) }
   /// What a block of statistics has beside its text, and where that is in it.
   public static var statisticsOverhead: Int { 64 }
   public static var statisticsTextOffset: Int { 24 }
@@ -57,13 +57,16 @@ public struct BlockWriter: ~Copyable, ~Escapable {
   @_lifetime(self: copy self)
   @inline(never)
   @_optimize(size)
-  public mutating func packet(_ packet: CapturedPacket, _ front: Span<UInt8>, _ more: Span<UInt8>) {
+  public mutating func packet(
+    _ packet: CapturedPacket, of content: CapturedProtocol, _ front: Span<UInt8>, _ more: Span<UInt8>
+  ) {
+    let tagsSize = Self.tagsSize(of: content)
     begin(.enhancedPacket)
     put(packet.interface)
     put(packet.time)
-    put(UInt32(truncatingIfNeeded: Self.tagsSize &+ front.count &+ more.count))
-    put(UInt32(truncatingIfNeeded: Self.tagsSize &+ packet.length))
-    putTags(packet)
+    put(UInt32(truncatingIfNeeded: tagsSize &+ front.count &+ more.count))
+    put(UInt32(truncatingIfNeeded: tagsSize &+ packet.length))
+    putTags(packet, of: content)
     put(front)
     put(more)
     pad()
@@ -100,21 +103,33 @@ public struct BlockWriter: ~Copyable, ~Escapable {
 
   // MARK: Helpers
 
-  private static var tagsSize: Int { 52 }
+  private static func tagsSize(of content: CapturedProtocol) -> Int {
+    switch content {
+    case .mqtt: 52
+    case .stomp: 64
+    }
+  }
 
-  /// What the dissector has to know, big-endian. A tag's length counts its padding, and all of these are padded. The
-  /// addresses are made up: they are what tells the two directions, and the connections, apart.
+  /// What the dissector has to know, big-endian. A tag's length counts its padding. The addresses are made up: they are
+  /// what tells the two directions, and the connections, apart.
   @_lifetime(self: copy self)
-  private mutating func putTags(_ packet: CapturedPacket) {
+  private mutating func putTags(_ packet: CapturedPacket, of content: CapturedProtocol) {
     let client: UInt32 = 0x7F00_0001
     let server: UInt32 = 0x7F00_0002
     let port = 49_152 + packet.connection % 16_384
-    tag(12, 0x6D71_7474)  // the dissector: "mqtt"
+    // The dissector.
+    switch content {
+    case .mqtt: tag(12, 0x6D71_7474)
+    case .stomp:
+      put((12 << 16 | 16 as UInt32).byteSwapped)
+      put(text: content.dissector)
+      pad()
+    }
     tag(20, packet.isSent ? client : server)  // IPv4 source
     tag(21, packet.isSent ? server : client)  // and destination
     tag(24, 2)  // ports of TCP
-    tag(25, packet.isSent ? port : 1883)
-    tag(26, packet.isSent ? 1883 : port)
+    tag(25, packet.isSent ? port : content.port)
+    tag(26, packet.isSent ? content.port : port)
     put(0)  // the end
   }
 
@@ -163,6 +178,8 @@ public struct BlockWriter: ~Copyable, ~Escapable {
   }
 
   @_lifetime(self: copy self)
+  @inline(never)
+  @_optimize(size)
   private mutating func tag(_ type: UInt32, _ value: UInt32) {
     put((type << 16 | 4).byteSwapped)
     put(value.byteSwapped)
@@ -193,6 +210,8 @@ public struct BlockWriter: ~Copyable, ~Escapable {
 
   /// Zeros up to the next multiple of four.
   @_lifetime(self: copy self)
+  @inline(never)
+  @_optimize(size)
   private mutating func pad() {
     while (count &- start) & 3 != 0 {
       target[count] = 0

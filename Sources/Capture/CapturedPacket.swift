@@ -6,6 +6,28 @@ public enum CaptureBlock: UInt32, BitwiseCopyable {
   case enhancedPacket = 6
 }
 
+/// The protocol that packets are of.
+public enum CapturedProtocol: BitwiseCopyable {
+  case mqtt
+  case stomp
+
+  /// What Wireshark calls the dissector that shows a packet. It has none of STOMP: it shows the lines of a frame as text.
+  public var dissector: StaticString {
+    switch self {
+    case .mqtt: "mqtt"
+    case .stomp: "data-text-lines"
+    }
+  }
+
+  /// The port of servers.
+  public var port: UInt32 {
+    switch self {
+    case .mqtt: 1883
+    case .stomp: 61_613
+    }
+  }
+}
+
 /// Microseconds since 1970, in two halves: on armv7 the compiler takes a 64-bit number for an allocation, see `Counter`.
 public struct CaptureTime: BitwiseCopyable {
   public let high: UInt32

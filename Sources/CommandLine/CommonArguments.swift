@@ -39,6 +39,11 @@ class CommonArguments {
   final var messages: Int64?
   final var progress = false
   final var json = false
+  /// The words that are no options: sockets, or a file.
+  final var operands: [[UInt8]] = []
+  final var prometheus = false
+  final var once = false
+  final var shownPackets: PacketFilter?
   /// The journal of a sender, and the one that the command journal reads.
   final var journal: [UInt8] = []
   final var journalFile: [UInt8] = []
@@ -69,15 +74,17 @@ class CommonArguments {
     }
     var file = try defaultOptions(command)
     for one in given where one.option.key == .optionsFile { file += try optionsFile(one.words[0]) }
-    do throws(ExitError) {
-      var inFile: [GivenOption] = []
-      for line in file { inFile += try read(line, isInFile: true) }
-      if let wrong = inFile.first(where: { $0.option.key == .optionsFile || $0.option.key == .help }) {
-        throw usageError("\(wrong.option.name) is not allowed there")
+    for line in file {
+      do throws(ExitError) {
+        for one in try read(line.words[...], isInFile: true) {
+          if [.optionsFile, .help].contains(one.option.key) {
+            throw usageError("\(one.option.name) is not allowed there")
+          }
+          try apply(one)
+        }
+      } catch {
+        throw usageError("\(line.place): \(error.text)")
       }
-      for one in inFile { try apply(one) }
-    } catch {
-      throw usageError("in an options file: \(error.text)")
     }
     // An option that may be given only once replaces the file's.
     func isGiven(_ key: Key) -> Bool { given.contains { $0.option.key == key } }
@@ -208,6 +215,9 @@ class CommonArguments {
     case .messages: messages = try number(option, value, 1...Self.most)
     case .progress: progress = true
     case .json: json = true
+    case .operand: operands.append(try some(option, value))
+    case .prometheus: prometheus = true
+    case .once: once = true
     case .journal: journal = try some(option, value)
     case .journalFile: journalFile = try some(option, value)
     case .onlyCheck: onlyCheck = true

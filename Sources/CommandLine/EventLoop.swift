@@ -92,3 +92,33 @@ final class EventLoop {
     if !arguments.quiet { printError(arguments.command.title, "\(what): \(closeText(event)); trying again") }
   }
 }
+
+/// How a command that receives has ended.
+struct ReceivingEnd {
+  var failure: ExitError?
+  /// By a signal or -W: the broker is not waited for long and, in MQTT 5.0, publishes the Will.
+  var isCutShort = false
+}
+
+extension EventLoop {
+  /// Passes on what comes until `took` says that this was all, the time of -W is up, a signal arrives, or the reader of
+  /// standard output is gone.
+  func receive(_ arguments: CommonArguments, _ took: (Event) throws(ExitError) -> Bool) -> ReceivingEnd {
+    if let seconds = arguments.timeout { deadline = System.milliseconds + seconds * 1000 }
+    while true {
+      switch next() {
+      case .event(let event):
+        do throws(ExitError) {
+          if try took(event) { return ReceivingEnd() }
+        } catch {
+          return ReceivingEnd(failure: error)
+        }
+      case .time:
+        return ReceivingEnd(failure: ExitError(text: "the time of -W is up", status: 27), isCutShort: true)
+      case .interrupted: return ReceivingEnd(isCutShort: true)
+      case .outputBroken: return ReceivingEnd()
+      case .input: break
+      }
+    }
+  }
+}

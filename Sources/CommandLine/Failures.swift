@@ -12,6 +12,14 @@ func closeText(_ event: Event) -> Text {
   case Status.resolve where event.osError < 0: text += ": \(System.resolveText(event.osError))"
   default: break
   }
+  if event.stage == Stage.answer && Words.isOfNoServer(event) {
+    let peer = Text(Words.noServer.bytes)
+    switch event.status {
+    case Status.closed: text = "\(peer): it closed the connection"
+    case Status.network: text = "\(peer): \(text)"
+    default: text = peer  // which rule it broke follows
+    }
+  }
   if isHandshake(event.stage) && [Status.network, Status.closed].contains(event.status) {
     text += " (\(Library.stageName(event.stage)))"
   }

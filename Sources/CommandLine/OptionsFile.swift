@@ -1,10 +1,18 @@
-/// The options in a file: one to a line, its name, a space and its value; `#` begins a comment.
-func optionsFile(_ path: [UInt8]) throws(ExitError) -> [ArraySlice<[UInt8]>] {
-  lines(of: try contents(of: try opened(path, option: "-o"), name: Text(path.printable), option: "-o: "))
+/// A line of a file of options: its name, a space and its value.
+struct OptionsLine {
+  /// PATH:LINE, as compilers have it.
+  let place: Text
+  let words: [[UInt8]]
+}
+
+/// The options in a file, one to a line; `#` begins a comment.
+func optionsFile(_ path: [UInt8]) throws(ExitError) -> [OptionsLine] {
+  let name = Text(path.printable)
+  return lines(of: try contents(of: try opened(path, option: "-o"), name: name, option: "-o: "), name)
 }
 
 /// The options of the command's own file; none if it does not exist.
-func defaultOptions(_ command: Command) throws(ExitError) -> [ArraySlice<[UInt8]>] {
+func defaultOptions(_ command: Command) throws(ExitError) -> [OptionsLine] {
   guard !command.file.bytes.isEmpty else { return [] }
   var directory = Text(System.environment("XDG_CONFIG_HOME"))
   if directory.isEmpty {
@@ -15,7 +23,8 @@ func defaultOptions(_ command: Command) throws(ExitError) -> [ArraySlice<[UInt8]
   let path: Text = "\(directory)/\(command.file)"
   let descriptor = System.open(path.bytes)
   guard descriptor >= 0 else { return [] }
-  return lines(of: try contents(of: descriptor, name: path))
+  let name = Text(path.bytes.printable)
+  return lines(of: try contents(of: descriptor, name: name), name)
 }
 
 func opened(_ path: [UInt8], option: Text) throws(ExitError) -> Int32 {
@@ -59,15 +68,19 @@ func tooLarge(_ name: Text, _ option: Text) -> ExitError {
   )
 }
 
-/// The words of each line, without empty lines and comments.
-private func lines(of file: [UInt8]) -> [ArraySlice<[UInt8]>] {
-  file.split(separator: 10).map { words(of: $0) }.filter { words in
-    words.first.map { !$0.begins(with: "#") } ?? false
+/// Without empty lines and comments.
+private func lines(of file: [UInt8], _ name: Text) -> [OptionsLine] {
+  var lines: [OptionsLine] = []
+  for (index, line) in file.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
+    let words = words(of: line)
+    guard let first = words.first, !first.begins(with: "#") else { continue }
+    lines.append(OptionsLine(place: "\(name):\(index + 1)", words: words))
   }
+  return lines
 }
 
 /// The name, and a value of which the last part may contain spaces.
-private func words(of line: ArraySlice<UInt8>) -> ArraySlice<[UInt8]> {
+private func words(of line: ArraySlice<UInt8>) -> [[UInt8]] {
   var rest = line.drop { $0 == 32 }
   while let last = rest.last, last == 13 || last == 32 { rest.removeLast() }
   var words: [[UInt8]] = []
@@ -77,5 +90,5 @@ private func words(of line: ArraySlice<UInt8>) -> ArraySlice<[UInt8]> {
     words.append(Array(word))
     rest = rest[word.endIndex...].drop { $0 == 32 }
   }
-  return words[...]
+  return words
 }

@@ -115,5 +115,6 @@ extension [UInt8] {
   var hexadecimal: [UInt8] { flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] } }
 
   /// In lower-case ASCII.
+  var uppercased: [UInt8] { map { (97...122).contains($0) ? $0 - 32 : $0 } }
   var lowercased: [UInt8] { map { (65...90).contains($0) ? $0 + 32 : $0 } }
 }

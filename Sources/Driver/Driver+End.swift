@@ -109,6 +109,7 @@ extension Driver where Engine: ~Copyable, Link: ~Copyable, System: ~Copyable {
       link.close(on: &system)
     }
     if !engine.hasUndeliveredEvent { link.close(on: &system) }
+    if !link.isOpen(on: system) { engine.inputEnded(at: now) }
   }
 
   /// Reports that the connection is gone as soon as everything it brought has been handed out. If there was a

@@ -52,6 +52,8 @@ public protocol ProtocolEngine: ~Copyable {
   mutating func timedOut(at now: Instant)
   /// The peer takes nothing any more; what it had sent before can still be received.
   mutating func peerClosed()
+  /// Nothing can be received any more, now that it has all that came.
+  mutating func inputEnded(at now: Instant)
   /// The transport is closed, by either side.
   mutating func closed()
 
@@ -162,6 +164,7 @@ extension ProtocolEngine where Self: ~Copyable {
   public func hasWork(at now: Instant) -> Bool { false }
   public mutating func takeWork(at now: Instant) {}
   public mutating func attemptBegins() {}
+  public mutating func inputEnded(at now: Instant) {}
   public var wantsRefill: Bool { false }
   public mutating func refill(at now: Instant) {}
   public var refillDeadline: Instant? { nil }

@@ -151,12 +151,32 @@ public struct StoredMessages: ~Copyable {
   @_optimize(size)
   public mutating func add(_ slot: Int, size: Int) -> Bool {
     guard let entry = takeFree() else { return false }
+    count(size: size)
+    use(entry, for: slot, lastSerial)
+    return true
+  }
+
+  /// Counts a message that is accepted though there is no entry for it: `addCounted` follows, unless it ends before.
+  @_optimize(size)
+  public mutating func count(size: Int) {
     lastSerial.increment()
     newBytes &+= size
-    entries[entry] = Entry(serial: lastSerial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
+  }
+
+  /// Adds one that was counted before. Returns false if there is still no entry.
+  @inline(never)
+  @_optimize(size)
+  public mutating func addCounted(_ slot: Int, serial: Counter) -> Bool {
+    guard let entry = takeFree() else { return false }
+    use(entry, for: slot, serial)
+    return true
+  }
+
+  @_optimize(size)
+  private mutating func use(_ entry: Int, for slot: Int, _ serial: Counter) {
+    entries[entry] = Entry(serial: serial, slot: UInt16(truncatingIfNeeded: slot), state: .queued)
     numbers[slot] = UInt16(truncatingIfNeeded: entry)
     change(entry)
-    return true
   }
 
   /// Handles that a descriptor has moved.

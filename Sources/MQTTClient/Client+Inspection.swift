@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import Platform
 import Storage
 

@@ -67,16 +67,6 @@ extension ClientOptions {
     }
   }
 
-  /// The path of a socket that the system can make, or nothing that belongs to one.
-  @_optimize(size)
-  static func isInspectionValid(_ request: borrowing RequestedOptions) -> Bool {
-    let path = request.inspectionPath
-    guard path.count > 0 else { return request.inspectionBytes | request.inspectionPermissions == 0 }
-    guard path.count <= InspectionSocket.longestPath, !request.connection.ownTransport else { return false }
-    for index in 0..<path.count where path[index] == 0 { return false }
-    return true
-  }
-
   static func checkTexts(
     _ request: borrowing RequestedOptions, _ version: ProtocolVersion
   ) throws(OptionsError) {

@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import MQTTSession
 public import MQTTWire
 public import Platform
@@ -148,7 +149,10 @@ public struct ClientOptions: ~Copyable, ~Escapable {
       version.hasProperties
       || (request.sessionExpiry == 0 && !request.statesExpiry && !request.newSession
         && request.properties.count == 0)
-    guard numbers.areValid, !isTooMuch, areCredentialsClear, Self.isInspectionValid(request),
+    guard numbers.areValid, !isTooMuch, areCredentialsClear,
+      Inspection.allows(
+        request.inspectionPath, permissions: request.inspectionPermissions, bytes: request.inspectionBytes,
+        ownTransport: request.connection.ownTransport),
       fits, request.keepSession || !request.newSession
     else { throw .option }
     try Self.checkProperties(request.properties)

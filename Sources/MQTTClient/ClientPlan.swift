@@ -1,4 +1,5 @@
 import Driver
+import Inspector
 import MQTTSession
 public import Storage
 import Transports

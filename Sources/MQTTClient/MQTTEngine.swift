@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import Journal
 public import MQTTSession
 import MQTTWire
@@ -191,7 +192,7 @@ public struct MQTTEngine: ~Copyable, JournaledEngine {
       let asks = client.engine.letReadersAsk(at: now)
       for reader in 0..<InspectionSocket.readers where asks[reader] {
         let numbers = Statistics(of: client)
-        client.engine.tap.inspection.element.answer(reader, numbers, at: now)
+        PacketTap.answer(reader, numbers, of: &client.engine.tap.inspection.element, at: now)
       }
     }
     client.engine.attendReaders(at: now)

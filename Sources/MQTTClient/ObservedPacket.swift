@@ -1,3 +1,5 @@
+import Capture
+import Inspector
 public import MQTTSession
 public import MQTTWire
 public import Storage
@@ -94,14 +96,25 @@ public struct ObservedPacket: ~Copyable, ~Escapable {
   }
 
   /// `bytes` are the beginning of the packet.
-  static func cover(_ secrets: Secrets, in bytes: inout MutableSpan<UInt8>) {
-    cover(secrets.first, in: &bytes)
-    cover(secrets.second, in: &bytes)
+  private static func cover(_ secrets: Secrets, in bytes: inout MutableSpan<UInt8>) {
+    Secret.cover(secrets.first, in: &bytes)
+    Secret.cover(secrets.second, in: &bytes)
   }
+}
 
-  private static func cover(_ secret: ByteRange, in bytes: inout MutableSpan<UInt8>) {
-    for index in min(secret.offset, bytes.count)..<min(secret.end, bytes.count) {
-      bytes[index] = UInt8(ascii: "*")
-    }
+extension ObservedPacket {
+  /// For programs that look on. `isKept`: it is of a trace, which has no outbox.
+  @inline(never)
+  @_optimize(size)
+  @_lifetime(copy self)
+  func inspected(isKept: Bool) -> InspectedPacket {
+    InspectedPacket(
+      isSent: direction == .sent, time: time, length: length, front: front, more: payload,
+      secrets: (secrets.first, secrets.second),
+      outbox: isKept
+        ? nil
+        : CapturedPacket.Outbox(
+          messages: UInt32(truncatingIfNeeded: outbox.messages),
+          inFlight: UInt32(truncatingIfNeeded: outbox.inFlight)))
   }
 }

@@ -1,3 +1,5 @@
+import Capture
+import Inspector
 public import MQTTSession
 import MQTTWire
 import Platform
@@ -87,7 +89,7 @@ public struct PacketTap: ~Copyable {
   @inline(never)
   private mutating func tell(_ packet: borrowing ObservedPacket) {
     if !trace.isEmpty { trace.element.append(packet) }
-    if isInspected { inspection.element.append(packet) }
+    if isInspected { inspection.element.append(packet.inspected(isKept: false), of: .mqtt) }
     hook?.call(packet)
   }
 
@@ -116,7 +118,7 @@ public struct PacketTap: ~Copyable {
     let total = Self.packets(of: session)
     // Behind those who are let in, one more turn turns the others away.
     for _ in 0...InspectionSocket.readers {
-      guard inspection.element.letIn(session.clientID, trace, packets: total, at: now) else { break }
+      guard Self.letIn(&inspection.element, session.clientID, trace, packets: total, at: now) else { break }
     }
     var asks = InlineArray<4, Bool>(repeating: false)
     for reader in 0..<InspectionSocket.readers {
@@ -124,6 +126,33 @@ public struct PacketTap: ~Copyable {
     }
     listenersChanged(of: session, at: now)
     return asks
+  }
+
+  /// A program that waits is told what is in the trace. Returns false if none waits.
+  @_optimize(size)
+  private static func letIn(
+    _ inspection: inout Inspection, _ clientID: Span<UInt8>, _ trace: borrowing OptionalSlot<PacketTrace>,
+    packets total: UInt32, at now: Instant
+  ) -> Bool {
+    guard let reader = inspection.letIn("libswiftmqtt", clientID, packets: total, at: now) else {
+      return false
+    }
+    if !trace.isEmpty {
+      trace.element.forEach {
+        inspection.append(kept: $0.inspected(isKept: true), of: .mqtt, for: reader, at: now)
+      }
+    }
+    inspection.greet(reader, at: now)
+    return true
+  }
+
+  static func answer(
+    _ reader: Int, _ numbers: Statistics, of inspection: inout Inspection, at now: Instant
+  ) {
+    var lines = inspection.numberLines(at: now)
+    numbers.write(to: &lines)
+    let count = lines.count
+    inspection.answer(reader, numbers: count)
   }
 
   var isInStep: Bool { sent.isInStep && received.isInStep }

@@ -69,6 +69,7 @@ extension Session {
     journal.element.waitingSince = nil
     journal.element.isHurried = false
     journal.element.holdsAll = false
+    journal.element.durablePosition = acceptedPosition
     forgetNewBytes()
     return false
   }

@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 import Journal
 public import Platform
 public import STOMPSession
@@ -38,6 +39,9 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
   /// The path of its file; empty: there is none.
   public var journalPath: Span<UInt8>
   public var journal = JournalRequest()
+  public var inspectionPath: Span<UInt8>
+  public var inspectionPermissions: UInt32 = 0
+  public var inspectionBytes: UInt32 = 0
 
   @_lifetime(immortal)
   public init() {
@@ -50,6 +54,7 @@ public struct RequestedSTOMPOptions: ~Copyable, ~Escapable {
     passcode = Span()
     headers = Span()
     journalPath = Span()
+    inspectionPath = Span()
   }
 }
 
@@ -84,6 +89,10 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
   /// `nil`: there is no journal.
   public let journal: JournalOptions?
   public let journalPath: Span<UInt8>
+  /// The socket for programs that look on; empty: there is none, and no room for what they are told.
+  public let inspectionPath: Span<UInt8>
+  public let inspectionPermissions: UInt32
+  public let inspectionBytes: Int
 
   private static var largestBuffer: UInt32 { 268_435_456 }
   private static var longestText: Int { 65_535 }
@@ -158,6 +167,16 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
       session.journalIsStrict = journal.isStrict
       session.journalTellsStored = journal.tellsStored
     }
+    let isInspected = request.inspectionPath.count > 0
+    let inspectionBytes = numbers.value(
+      request.inspectionBytes, if: isInspected, default: 65_536, minimum: 4096, maximum: 131_072)
+    let inspectionPermissions = numbers.value(
+      request.inspectionPermissions, if: isInspected, default: 0o600, maximum: 0o777)
+    guard
+      Inspection.allows(
+        request.inspectionPath, permissions: request.inspectionPermissions, bytes: request.inspectionBytes,
+        ownTransport: request.connection.ownTransport)
+    else { throw .option }
     guard numbers.areValid, areCredentialsClear, request.urgentFrames > 0 || request.urgentBytes == 0 else {
       throw .option
     }
@@ -178,6 +197,9 @@ public struct STOMPClientOptions: ~Copyable, ~Escapable {
     self.submitBytes = Int(submitBytes)
     self.journal = journal
     journalPath = request.journalPath
+    inspectionPath = request.inspectionPath
+    self.inspectionPermissions = inspectionPermissions
+    self.inspectionBytes = Int(inspectionBytes)
   }
 
   private static func checkHosts(
@@ -231,12 +253,19 @@ public struct STOMPClientPlan: ~Copyable {
   let driver: DriverPlan
   let layers: LayerPlan
   let submissions: MPSCQueue<FrameSubmission>.Plan
+  let inspection: ArenaSlice<Inspection>
+  let inspectionPath: ArenaSlice<UInt8>
+  let inspectionBytes: ArenaSlice<UInt8>
 
   public init(_ options: borrowing STOMPClientOptions, in plan: inout ArenaLayout) {
     driver = DriverPlan(options.driver, in: &plan)
     session = STOMPPlan(options.session, in: &plan)
     layers = LayerPlan(options.layers, in: &plan)
     submissions = MPSCQueue.Plan(slots: options.submitFrames, slotSize: options.submitBytes, in: &plan)
+    let isInspected = options.inspectionBytes > 0
+    inspection = plan.reserve(isInspected ? 1 : 0, of: Inspection.self)
+    inspectionPath = plan.reserve(isInspected ? options.inspectionPath.count &+ 1 : 0, of: UInt8.self)
+    inspectionBytes = plan.reserve(options.inspectionBytes, of: UInt8.self)
   }
 }
 

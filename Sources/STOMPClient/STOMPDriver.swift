@@ -75,10 +75,11 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
   }
 
   public mutating func acknowledge(
-    _ token: UInt64, isAccepted: Bool, transaction: UInt16
+    _ token: UInt64, isAccepted: Bool, headers: Span<UInt8>, transaction: UInt16
   ) throws(STOMPError) {
     offeredBytes = 0
-    try engine.session.acknowledge(token, isAccepted: isAccepted, transaction: transaction)
+    try engine.session.acknowledge(
+      token, isAccepted: isAccepted, headers: headers, transaction: transaction)
     engine.session.resume(at: now)
   }
 
@@ -111,7 +112,7 @@ extension Driver where Engine == STOMPEngine, Link: ~Copyable, System: ~Copyable
   }
 
   /// Tells another function of frames, or none.
-  public mutating func observe(_ tap: FrameTap?) { engine.session.observe(tap) }
+  public mutating func observe(_ tap: FrameTap?) { engine.observe(tap) }
 
   /// Disconnects when everything is sent and confirmed, or after `drain` milliseconds.
   public mutating func disconnect(drain: UInt32, at now: Instant) {

@@ -1,4 +1,5 @@
 public import Driver
+import Inspector
 public import Journal
 public import Platform
 public import STOMPSession
@@ -15,16 +16,26 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     public let message: ByteRange
     public let headers: ByteRange
     public let body: ByteRange
+    /// Of the whole body, of which there may be less.
+    public let bodySize: Int
   }
 
   public var session: STOMPSession
   public internal(set) var submissions: MPSCConsumer<FrameSubmission>
+  var inspection: OptionalSlot<Inspection>
+  /// The program's.
+  var ownTap: FrameTap? = nil
   /// Of what happens now.
   private var now = Instant(milliseconds: 0)
 
   init(_ options: borrowing STOMPClientOptions, plan: borrowing STOMPClientPlan, block: borrowing Arena) {
     session = STOMPSession(options.session, plan: plan.session, block: block)
     submissions = MPSCConsumer(MPSCQueue(plan.submissions, in: block))
+    inspection = OptionalSlot(plan.inspection, in: block) {
+      Inspection(
+        path: options.inspectionPath, in: block.region(plan.inspectionPath),
+        buffer: block.region(plan.inspectionBytes))
+    }
   }
 
   // MARK: Getters
@@ -47,11 +58,15 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     session.advance(to: now)
   }
   public mutating func attemptBegins() { session.attemptBegins() }
-  public mutating func opened() { session.connectionOpened() }
+  public mutating func opened() {
+    if hasInspection { inspection.element.begin() }
+    session.connectionOpened()
+  }
   public mutating func received(_ count: Int, at now: Instant) { session.received(count, at: now) }
   public mutating func transmitted(_ count: Int, at now: Instant) { session.transmitted(count, at: now) }
   public mutating func timedOut(at now: Instant) { session.timedOut(at: now) }
   public mutating func peerClosed() { session.peerClosed() }
+  public mutating func inputEnded(at now: Instant) { session.inputEnded(at: now) }
   public mutating func closed() { session.connectionClosed() }
 
   // MARK: Outputs
@@ -68,8 +83,10 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
 
   public var nextDeadline: Instant? {
-    guard hasJournal else { return session.nextDeadline }
-    return Instant.earlier(session.journalDeadline(at: now), session.nextDeadline)
+    guard hasJournal || hasInspection else { return session.nextDeadline }
+    let inspection = hasInspection ? inspection.element.deadline : nil
+    return Instant.earlier(
+      inspection, Instant.earlier(session.journalDeadline(at: now), session.nextDeadline))
   }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
   @inline(__always)
@@ -143,6 +160,8 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     }
     return CloseRequest(
       cause, stage: stage,
-      details: CloseDetails(message: reason.message, headers: reason.headers, body: reason.body))
+      details: CloseDetails(
+        message: reason.message, headers: reason.headers, body: reason.body,
+        bodySize: reason.bodySize))
   }
 }

@@ -43,6 +43,8 @@ struct FrameQueue: ~Copyable {
     var isRepeated = false
     /// The journal has it, or is to have it (`stored`).
     var isStored = false
+    /// The journal is to have it, and has no entry for it yet.
+    var isLate = false
     var dialect = Dialect.any
   }
 
@@ -64,8 +66,17 @@ struct FrameQueue: ~Copyable {
   /// There was no room for a frame of this size, and the application is to be told when there is; -1: none was refused.
   private var refusedSize = -1
 
+  /// The server has ended a connection with ERROR, and did not say because of which frame: that of the last one that it may
+  /// have been. Until that has ended, each waits for the receipt of the one before.
+  private var lastSuspect: UInt32? = nil
+  /// The last one that was alone when that happened.
+  private var accused: UInt32? = nil
+
   /// Those that the journal has, or is to have; empty: there is none.
   var stored: OptionalSlot<StoredMessages>
+  /// How many wait for an entry there, until the ends of others are written; and the number of the last one that has got it.
+  private(set) var late = 0
+  private var lateSerial = Counter()
 
   init(
     bytes: consuming Region, entries: consuming Table<Entry>,
@@ -113,12 +124,18 @@ struct FrameQueue: ~Copyable {
   /// The number that the next frame gets.
   var nextNumber: UInt32 { firstNumber &+ UInt32(truncatingIfNeeded: entries.count) }
   var hasUnsent: Bool { unsent < entries.count }
+  /// Whether one goes after the other.
+  var isCareful: Bool { lastSuspect != nil }
+  /// Whether the next one may be sent. `others`: how many frames of other queues are under way.
+  @inline(__always)
+  func isReady(others: @autoclosure () -> Int) -> Bool {
+    hasUnsent && (!isCareful || unconfirmed &+ others() == 0)
+  }
   /// Nothing is queued, and no receipt is outstanding.
   var isDrained: Bool { !hasUnsent && unconfirmed == 0 }
   /// Half of the places have to be free, too, so that it does not come for each.
   var hasRoomEvent: Bool {
     refusedSize >= 0 && completions == 0 && entries.count <= entries.capacity / 2 && hasRoom(for: refusedSize)
-      && (stored.isEmpty || canStore)
   }
 
   mutating func takeRoomEvent() { refusedSize = -1 }
@@ -134,9 +151,6 @@ struct FrameQueue: ~Copyable {
   }
 
   func hasRoom(for size: Int) -> Bool { place(for: size) != nil }
-
-  /// The application is to be told when there is room for a frame of this size.
-  mutating func noteRefused(_ size: Int) { refusedSize = size }
 
   /// The same, and nothing is noted for `hasRoomEvent`.
   @inline(__always)
@@ -194,12 +208,37 @@ struct FrameQueue: ~Copyable {
     entries.append(entry)
   }
 
-  /// The same for one that the journal is to have. The caller has seen that it can (`canStore`).
+  /// The same for one that the journal is to have.
   @inline(never)
+  @_optimize(size)
   mutating func appendStored(_ entry: Entry) {
     var entry = entry
-    entry.isStored = stored.element.add(nextSlot, size: Int(entry.size))
+    entry.isStored = late == 0 && stored.element.add(nextSlot, size: Int(entry.size))
+    if !entry.isStored {
+      if late == 0 { lateSerial = stored.element.lastSerial }
+      stored.element.count(size: Int(entry.size))
+      entry.isLate = true
+      late &+= 1
+    }
     append(entry)
+  }
+
+  /// Gives those that wait for one their entries, in their order, as far as there are any.
+  @inline(never)
+  @_optimize(size)
+  mutating func addLate() {
+    guard late > 0, stored.element.hasRoom else { return }
+    for index in ended..<entries.count where entries[at: index].isLate {
+      let slot = entries.slot(at: index)
+      // Those that have ended meanwhile keep no number, so it is not above what it was counted as.
+      var serial = lateSerial
+      serial.increment()
+      guard stored.element.addCounted(slot, serial: serial) else { return }
+      lateSerial = serial
+      entries[slot].isLate = false
+      entries[slot].isStored = true
+      late &-= 1
+    }
   }
 
   /// Where the entry is that comes next.
@@ -232,6 +271,7 @@ struct FrameQueue: ~Copyable {
       mark(entries.slot(at: index), entries[at: index].isRepeated ? .unknown : .version)
     }
     skipSent()
+    forgetSuspects()
     removeEnded()
   }
 
@@ -334,11 +374,39 @@ struct FrameQueue: ~Copyable {
   /// The server has refused it.
   mutating func refused(_ number: UInt32) -> Bool { ended(number, .refused) }
 
+  /// The server has ended the connection with ERROR, and did not say why. A frame that is sent again would end the next one,
+  /// too, and so on: so those that may have been at fault go one by one from now on. `isAlone`: nothing else was under way. A
+  /// frame with which that happens twice is the one.
+  @inline(never)
+  @_optimize(size)
+  mutating func failed(isAlone: Bool) {
+    var suspect: UInt32? = nil
+    for index in ended..<unsent where entries[at: index].state == .sent && entries[at: index].isRepeatable {
+      suspect = firstNumber &+ UInt32(truncatingIfNeeded: index)
+    }
+    guard let suspect else { return }
+    if !hasSuspect(from: suspect) { lastSuspect = suspect }
+    guard isAlone, unconfirmed == 1 else { return }
+    if accused == suspect { _ = refused(suspect) }
+    accused = suspect
+  }
+
+  /// Whether the last suspect is the frame with this number, or behind it.
+  private func hasSuspect(from number: UInt32) -> Bool {
+    lastSuspect.map { Int32(truncatingIfNeeded: $0 &- number) >= 0 } ?? false
+  }
+
+  private mutating func forgetSuspects() {
+    guard isCareful, !hasSuspect(from: firstNumber &+ UInt32(truncatingIfNeeded: unsent)) else { return }
+    lastSuspect = nil
+  }
+
   private mutating func ended(_ number: UInt32, _ outcome: FrameOutcome) -> Bool {
     let index = Int(truncatingIfNeeded: number &- firstNumber)
     // A number from before the first one is negative on a 32-bit processor.
     guard index >= 0, index < entries.count, entries[at: index].state == .sent else { return false }
     unconfirmed &-= 1
+    forgetSuspects()
     mark(entries.slot(at: index), outcome)
     removeEnded()
     return true
@@ -350,6 +418,10 @@ struct FrameQueue: ~Copyable {
     entries[slot].outcome = outcome
     if entries[slot].kind == .send { count(outcome) }
     if entries[slot].isStored { stored.element.ended(stored.element.entry(of: slot)) }
+    if entries[slot].isLate {
+      entries[slot].isLate = false
+      late &-= 1
+    }
     // Nobody waits for BEGIN: the end of its transaction is told otherwise.
     let isTold =
       entries[slot].kind != .acknowledge && entries[slot].kind != .begin

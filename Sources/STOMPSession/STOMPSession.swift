@@ -4,8 +4,9 @@ public import Storage
 /// The protocol, without IO: bytes and instants go in; bytes, one deadline and events come out.
 ///
 /// This file has the state and the getters. What happened is in Session+Connection.swift, what a frame of the server does
-/// in Session+Received.swift, what the application wants in Session+Commands.swift, and the outputs in
-/// Session+Transmit.swift and Session+Events.swift.
+/// in Session+Received.swift, and the outputs in Session+Transmit.swift and Session+Events.swift. What the application wants
+/// is in Session+Commands.swift (SEND), Session+Subscriptions.swift, Session+Acknowledgements.swift and
+/// Session+Transactions.swift.
 public struct STOMPSession: ~Copyable {
   enum Phase: UInt8, BitwiseCopyable {
     case disconnected
@@ -31,6 +32,8 @@ public struct STOMPSession: ~Copyable {
     var closeReason: STOMPCloseReason? = nil
     /// The tap knows the frame at the front.
     var isTold = false
+    /// Nothing comes any more.
+    var hasEnded = false
   }
 
   /// The version of this connection, or of the last one; before the first one, the newest that is offered.
@@ -77,8 +80,8 @@ public struct STOMPSession: ~Copyable {
   public internal(set) var hasDisconnect = false
   /// When nobody waits any longer for DISCONNECT to be sent, and for its receipt.
   var leaveDeadline: Instant? = nil
-  /// The function that is told of frames.
-  var tap: FrameTap? = nil
+  /// Who is told of frames.
+  var taps = FrameTaps()
   /// The front of `control` is the beginning of a frame.
   var isControlInStep = true
   /// ACK, or NACK, had no room, and the application is to be told when there is some.
@@ -279,7 +282,10 @@ public struct STOMPCloseReason: BitwiseCopyable {
   /// Of ERROR, in `receivedBytes`, which stay there until the next connection is opened.
   public var message = ByteRange.empty
   public var headers = ByteRange.empty
+  /// As far as it has come, and has room.
   public var body = ByteRange.empty
+  /// Of the whole body, if the server says so.
+  public var bodySize = 0
 }
 
 /// Why a call failed. It changed nothing.

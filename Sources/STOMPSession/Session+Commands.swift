@@ -66,9 +66,10 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
     return size.count
   }
 
+  /// `digits`: those of the length of the body, if they were counted.
   @inline(__always)
   func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, number: UInt32, isPlain: Bool
+    to output: inout Output, number: UInt32, isPlain: Bool, digits: Int? = nil
   ) {
     output.begin(.send)
     if isStored { output.header("receipt", StoredFrame.noNumber) }
@@ -78,7 +79,10 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
       output.header("destination", destination)
     }
     if contentType.count > 0 { output.header("content-type", contentType) }
-    if !omitsLength { output.header("content-length", UInt32(truncatingIfNeeded: body.count)) }
+    if !omitsLength {
+      let length = UInt32(truncatingIfNeeded: body.count)
+      output.header("content-length", length, digits: digits ?? Decimal.size(length))
+    }
     if transaction != 0 { output.header("transaction", UInt32(transaction)) }
     if wantsReceipt, !isStored {
       if isUrgent {
@@ -92,7 +96,7 @@ public struct OutgoingFrame: ~Copyable, ~Escapable {
   }
 }
 
-/// What the application wants. A call that throws has changed nothing.
+/// Sending. A call that throws has changed nothing.
 extension STOMPSession {
   /// `wasSubmitted`: before the application asked to disconnect, if it did. False: there was no room, and the frame itself was
   /// dropped.
@@ -147,10 +151,6 @@ extension STOMPSession {
       throw refusal == .failed ? .journal : .tooLarge
     }
     guard let offset = queue.room(for: size.count) else { throw .full }
-    guard queue.canStore else {
-      queue.noteRefused(size.count)
-      throw .full
-    }
     var writer = FrameWriter(queue.space(at: offset, count: size.count), version)
     frame.describe(to: &writer, number: number, isPlain: isPlain)
     let dialect = writer.dialect
@@ -195,7 +195,6 @@ extension STOMPSession {
     else {
       return outbox.hasRoom(for: FrameQueue.failedSize)
     }
-    if frame.isStored, outbox.isJournaled, !outbox.canStore { return false }
     return frame.isUrgent
       ? Self.hasRoom(for: size, frame.overflow, in: urgent, sent(of: .urgent))
       : Self.hasRoom(for: size, frame.overflow, in: outbox, sent(of: .outbox))
@@ -222,232 +221,4 @@ extension STOMPSession {
   /// a byte of it is read: the pointer of a larger one may be wrong. With less in each part, a `FrameSize` cannot overflow, on a
   /// 32-bit processor either.
   public static var tooManyBytes: Int { 1 << 28 }
-
-  private mutating func room(for size: Int) throws(STOMPError) -> Int {
-    guard size <= outbox.capacity else { throw .tooLarge }
-    guard let offset = outbox.room(for: size) else { throw .full }
-    return offset
-  }
-
-  // MARK: Subscriptions
-
-  /// Returns the slot. The subscription is made again on each connection, until `unsubscribe`.
-  public mutating func subscribe(
-    to destination: Span<UInt8>, _ mode: AckMode, headers: Span<UInt8>, cookie: UInt64
-  ) throws(STOMPError) -> Int {
-    guard !isLeaving else { throw .leaving }
-    guard destination.count | headers.count < Self.tooManyBytes else { throw .tooLarge }
-    guard destination.count > 0, HeaderText.isValid(destination, version, isName: false) else {
-      throw .destination
-    }
-    guard mode != .individual || (phase == .up ? version : newest).hasNack else { throw .version }
-    guard HeaderList.isValid(headers, version) else { throw .header }
-    guard let slot = subscriptions.firstFree else { throw .full }
-    var size = FrameSize(version)
-    let number = subscriptions.nextNumber(of: slot)
-    Self.describe(to: &size, destination, mode, headers, slot, number)
-    guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
-    let version = version
-    var writer = FrameWriter(subscriptions.space(of: slot), version)
-    Self.describe(to: &writer, destination, mode, headers, slot, number)
-    let dialect = writer.dialect
-    subscriptions.add(slot, mode, dialect, size: size.count, cookie: cookie)
-    return slot
-  }
-
-  private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ destination: Span<UInt8>, _ mode: AckMode, _ headers: Span<UInt8>,
-    _ slot: Int, _ number: UInt32
-  ) {
-    output.begin(.subscribe)
-    output.header("id", UInt32(truncatingIfNeeded: slot))
-    output.header("destination", destination)
-    output.header("ack", mode.name)
-    output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    output.headers(headers)
-    output.end()
-  }
-
-  /// What waits for `acknowledge` of this subscription can't be acknowledged any more. With headers (`HeaderList`), by which a
-  /// server ends a durable subscription, UNSUBSCRIBE is sent even if SUBSCRIBE was not.
-  public mutating func unsubscribe(_ slot: Int, headers: Span<UInt8>, cookie: UInt64) throws(STOMPError) {
-    guard !isLeaving else { throw .leaving }
-    guard headers.count < Self.tooManyBytes else { throw .tooLarge }
-    guard HeaderList.isValid(headers, version) else { throw .header }
-    guard subscriptions.isUsed(slot), subscriptions[slot].state != .unwanted,
-      subscriptions[slot].state != .leaving
-    else { throw .subscription }
-    // Its frame is on its way.
-    guard sending.source != .subscription || sending.slot != slot else { throw .state }
-    var size = FrameSize(version)
-    let number = subscriptions.nextNumber(of: slot)
-    Self.describeUnsubscribe(to: &size, headers, slot, number)
-    guard size.count <= subscriptions.frameBytes else { throw .tooLarge }
-    let version = version
-    var writer = FrameWriter(subscriptions.space(of: slot), version)
-    Self.describeUnsubscribe(to: &writer, headers, slot, number)
-    let dialect = writer.dialect
-    subscriptions.remove(slot, dialect, size: size.count, cookie: cookie, hasHeaders: headers.count > 0)
-    held.subscriptionEnds(slot)
-    unblock()
-  }
-
-  private static func describeUnsubscribe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ headers: Span<UInt8>, _ slot: Int, _ number: UInt32
-  ) {
-    output.begin(.unsubscribe)
-    output.header("id", UInt32(truncatingIfNeeded: slot))
-    output.header("receipt", letter: Receipt.subscriptionLetter, number)
-    output.headers(headers)
-    output.end()
-  }
-
-  // MARK: Acknowledgements
-
-  /// Sends ACK, or NACK, for a message.
-  public mutating func acknowledge(
-    _ token: UInt64, isAccepted: Bool = true, transaction: UInt16 = 0
-  ) throws(STOMPError) {
-    guard isConnected else { throw .state }
-    guard !isLeaving else { throw .leaving }
-    guard isAccepted || version.hasNack else { throw .version }
-    guard let slot = held.slot(of: token) else { throw .token }
-    guard transaction == 0 || transactions.contains(transaction) else { throw .transaction }
-    var size = FrameSize(version)
-    Self.describe(to: &size, held, slot, isAccepted, transaction, version)
-    if transaction == 0 {
-      // DISCONNECT, and a heart-beat, always have room.
-      guard control.capacity >= size.count &+ Self.controlReserve else { throw .tooLarge }
-      if control.tailCount < size.count &+ Self.controlReserve, sending.source != .control {
-        control.compact()
-      }
-      guard control.tailCount >= size.count &+ Self.controlReserve else {
-        wasControlFull = true
-        throw .full
-      }
-      Self.write(to: &control, held, slot, isAccepted, version)
-      control.append(size.count)
-    } else {
-      let offset = try room(for: size.count)
-      Self.write(to: &outbox, offset, size.count, held, slot, isAccepted, transaction, version)
-      append(.acknowledge, offset, size.count, transaction, cookie: 0, hasReceipt: false)
-    }
-    held.acknowledged(slot)
-    unblock()
-  }
-
-  mutating func unblock() {
-    if arrival.isBlocked { (arrival.isBlocked, arrival.isUnblocked) = (false, true) }
-  }
-
-  /// Reads on, if a message had to wait for `acknowledge`.
-  public mutating func resume(at now: Instant) {
-    guard phase == .up, arrival.isUnblocked else { return }
-    arrival.isUnblocked = false
-    parse(at: now)
-  }
-
-  // Static, because the compiler takes a span of one part of `self` for a hold on all of it.
-  private static func write(
-    to control: inout ByteQueue, _ held: borrowing HeldMessages, _ slot: Int, _ isAccepted: Bool,
-    _ version: STOMPVersion
-  ) {
-    var writer = FrameWriter(control.tail(), version)
-    describe(to: &writer, held, slot, isAccepted, 0, version)
-  }
-
-  private static func write(
-    to outbox: inout FrameQueue, _ offset: Int, _ size: Int, _ held: borrowing HeldMessages, _ slot: Int,
-    _ isAccepted: Bool, _ transaction: UInt16, _ version: STOMPVersion
-  ) {
-    var writer = FrameWriter(outbox.space(at: offset, count: size), version)
-    describe(to: &writer, held, slot, isAccepted, transaction, version)
-  }
-
-  private static var controlReserve: Int { 64 }
-
-  private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ held: borrowing HeldMessages, _ slot: Int, _ isAccepted: Bool,
-    _ transaction: UInt16, _ version: STOMPVersion
-  ) {
-    output.begin(isAccepted ? .ack : .nack)
-    // As it came, with its escapes.
-    output.header(version.hasAckHeader ? "id" : "message-id", verbatim: held.text(slot))
-    if version == .v11 { output.header("subscription", UInt32(truncatingIfNeeded: held.subscription(slot))) }
-    if transaction != 0 { output.header("transaction", UInt32(transaction)) }
-    output.end()
-  }
-
-  // MARK: Transactions
-
-  /// Sends BEGIN. Returns the number of the transaction, which lasts until `commit` or `abort`, or as long as the connection.
-  public mutating func begin() throws(STOMPError) -> UInt16 {
-    guard isConnected else { throw .state }
-    guard !isLeaving else { throw .leaving }
-    // The longest name is as long as that of any other.
-    let size = transactionSize(.begin, .max, receipt: nil)
-    let offset = try room(for: size)
-    let transaction = transactions.begin()
-    guard transaction != 0 else { throw .full }
-    let written = writeTransaction(.begin, transaction, at: offset, count: size, receipt: nil)
-    append(.begin, offset, written, transaction, cookie: 0, hasReceipt: false)
-    return transaction
-  }
-
-  public mutating func commit(_ transaction: UInt16, cookie: UInt64) throws(STOMPError) {
-    try end(transaction, .commit, .commit, cookie)
-  }
-
-  public mutating func abort(_ transaction: UInt16, cookie: UInt64) throws(STOMPError) {
-    try end(transaction, .abort, .abort, cookie)
-  }
-
-  private mutating func end(
-    _ transaction: UInt16, _ command: ClientCommand, _ kind: FrameQueue.Kind, _ cookie: UInt64
-  ) throws(STOMPError) {
-    guard isConnected else { throw .state }
-    guard !isLeaving else { throw .leaving }
-    guard transactions.contains(transaction) else { throw .transaction }
-    let number = outbox.nextNumber
-    let size = transactionSize(command, transaction, receipt: number)
-    let offset = try room(for: size)
-    _ = writeTransaction(command, transaction, at: offset, count: size, receipt: number)
-    append(kind, offset, size, transaction, cookie: cookie, hasReceipt: true)
-    transactions.end(transaction)
-  }
-
-  private func transactionSize(_ command: ClientCommand, _ transaction: UInt16, receipt: UInt32?) -> Int {
-    var size = FrameSize(version)
-    Self.describe(to: &size, command, transaction, receipt)
-    return size.count
-  }
-
-  private mutating func writeTransaction(
-    _ command: ClientCommand, _ transaction: UInt16, at offset: Int, count: Int, receipt: UInt32?
-  ) -> Int {
-    let version = version
-    var writer = FrameWriter(outbox.space(at: offset, count: count), version)
-    Self.describe(to: &writer, command, transaction, receipt)
-    return writer.count
-  }
-
-  private static func describe<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ command: ClientCommand, _ transaction: UInt16, _ receipt: UInt32?
-  ) {
-    output.begin(command)
-    output.header("transaction", UInt32(transaction))
-    if let receipt { output.header("receipt", receipt) }
-    output.end()
-  }
-
-  private mutating func append(
-    _ kind: FrameQueue.Kind, _ offset: Int, _ size: Int, _ transaction: UInt16, cookie: UInt64,
-    hasReceipt: Bool
-  ) {
-    outbox.append(
-      FrameQueue.Entry(
-        cookie: cookie, offset: UInt32(truncatingIfNeeded: offset), size: UInt32(truncatingIfNeeded: size),
-        transaction: transaction, kind: kind, hasReceipt: hasReceipt, isRepeatable: false,
-        isQuiet: kind == .begin))
-  }
 }

@@ -67,8 +67,8 @@ extension STOMPSession {
     beat(at: now)
     // Bytes that wait to be read are life, too, and a receipt may be among them.
     guard wantsReceive else { return }
-    if let receiptDeadline, receiptDeadline.isReached(at: now) { return close(.receiptTimeout) }
-    if heartBeats.isDead(at: now) { close(.heartBeat) }
+    if let receiptDeadline, receiptDeadline.isReached(at: now) { return giveUp(.receiptTimeout, at: now) }
+    if heartBeats.isDead(at: now) { giveUp(.heartBeat, at: now) }
   }
 
   /// When `timedOut` or `prepareTransmit` needs to be called, if nothing else happens.
@@ -87,6 +87,17 @@ extension STOMPSession {
 
   /// The server takes nothing any more, and sends nothing.
   public mutating func peerClosed() { if hasSentDisconnect { close(.requested) } }
+
+  /// Nothing comes any more.
+  public mutating func inputEnded(at now: Instant) {
+    arrival.hasEnded = true
+    parse(at: now)
+  }
+
+  /// The server is too late with something. If that is the rest of an ERROR, this one is the reason.
+  private mutating func giveUp(_ cause: STOMPCloseReason.Cause, at now: Instant) {
+    if isErrorBegun { failInPart(at: now) } else { close(cause) }
+  }
 
   mutating func close(_ cause: STOMPCloseReason.Cause) {
     guard arrival.closeReason == nil else { return }

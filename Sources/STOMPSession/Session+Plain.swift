@@ -14,27 +14,18 @@ extension STOMPSession {
     guard !isLeaving, destination.count > 0, destination.count | body.count < Self.tooManyBytes,
       HeaderText.isPlain(destination)
     else { return false }
+    let frame = OutgoingFrame(destination: destination, contentType: Span(), headers: Span(), body: body)
     let digits = Decimal.size(UInt32(truncatingIfNeeded: body.count))
     var size = FrameSize(version)
-    Self.describePlain(to: &size, destination, body, digits)
+    frame.describe(to: &size, number: 0, isPlain: true, digits: digits)
     guard let offset = outbox.place(for: size.count) else { return false }
     var writer = FrameWriter(outbox.space(at: offset, count: size.count), version)
-    Self.describePlain(to: &writer, destination, body, digits)
+    frame.describe(to: &writer, number: 0, isPlain: true, digits: digits)
     outbox.append(
       FrameQueue.Entry(
         cookie: cookie, offset: UInt32(truncatingIfNeeded: offset),
         size: UInt32(truncatingIfNeeded: size.count), transaction: 0, kind: .send, hasReceipt: false,
         isRepeatable: false, isQuiet: isQuiet))
     return true
-  }
-
-  @inline(__always)
-  private static func describePlain<Output: FrameOutput & ~Copyable & ~Escapable>(
-    to output: inout Output, _ destination: Span<UInt8>, _ body: Span<UInt8>, _ digits: Int
-  ) {
-    output.begin(.send)
-    output.header("destination", verbatim: destination)
-    output.header("content-length", UInt32(truncatingIfNeeded: body.count), digits: digits)
-    output.body(body)
   }
 }

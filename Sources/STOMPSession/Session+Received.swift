@@ -14,7 +14,8 @@ extension STOMPSession {
       if let size = nextFrame() {
         take(size, at: now)
       } else {
-        if let tap { tellBeginning(by: tap, at: now) }
+        if isErrorBegun { continueError(at: now) }
+        if taps.isOn, arrival.large != nil || arrival.closeReason != nil { tellBeginning(at: now) }
         if arrival.large == nil { return }
       }
     }
@@ -98,7 +99,7 @@ extension STOMPSession {
 
   @inline(__always)
   private mutating func take(_ size: Int, at now: Instant) {
-    if let tap { tellReceived(size, by: tap, at: now) }
+    if taps.isOn { tellReceived(size, at: now) }
     // Its fields are read where they are: a frame that is handed on is copied, which takes as long as to find its headers.
     let command = arrival.parser.frame.command
     let wanted: Phase = command == .connected ? .awaiting : .up
@@ -182,13 +183,38 @@ extension STOMPSession {
     reason.message = said.message.shifted(by: receiver.position)
     reason.headers = said.headers.shifted(by: receiver.position)
     reason.body = ByteRange(offset: receiver.position &+ said.bodyOffset, count: bodySize)
+    reason.bodySize = said.contentLength ?? bodySize
     switch Receipt(text(said.receiptID)) {
     case .frame(let number): _ = outbox.refused(number)
     case .urgent(let number): _ = urgent.refused(number)
     case .subscription(let number): subscriptions.refused(number)
-    case .end, nil: break
+    case .end: break
+    case nil:
+      if !isRefusal {
+        let isAlone = receiptsDue == 1
+        outbox.failed(isAlone: isAlone)
+        urgent.failed(isAlone: isAlone)
+      }
     }
     arrival.closeReason = reason
+  }
+
+  /// The head of an ERROR is here, and not all of its body.
+  var isErrorBegun: Bool {
+    arrival.hasHead && arrival.parser.frame.command == .error && arrival.closeReason == nil
+  }
+
+  /// As much of the body as there is room for comes first, unless nothing comes any more.
+  @inline(never)
+  private mutating func continueError(at now: Instant) {
+    if arrival.hasEnded || receiver.count == receiver.capacity { failInPart(at: now) }
+  }
+
+  /// Of ERROR, what is here will do.
+  mutating func failInPart(at now: Instant) {
+    // As it came: its escapes are undone where they are.
+    if taps.isOn { tellBeginning(at: now) }
+    failed(bodySize: receiver.count &- arrival.parser.frame.bodyOffset)
   }
 
   // MARK: MESSAGE
@@ -257,16 +283,10 @@ extension STOMPSession {
     let command = arrival.parser.frame.command
     let head = arrival.parser.frame.bodyOffset
     guard phase == .up || command == .error else { return close(.malformed(.order)) }
-    guard command == .message else {
-      // Of ERROR, what is here will do. Nothing else has a body.
-      if command == .error {
-        failed(bodySize: receiver.count &- head)
-      } else {
-        close(.headTooLarge)
-      }
-      return
-    }
+    // Nothing else has a body.
+    guard command == .message || command == .error else { return close(.headTooLarge) }
     if receiver.position > 0 { receiver.compact() }
+    if command == .error { return }
     // No part would have room behind the head.
     guard head < receiver.capacity else { return close(.headTooLarge) }
     guard beginMessage() else { return }

@@ -12,7 +12,7 @@ extension STOMPSession {
     case .up:
       guard arrival.closeReason == nil else { return false }
       return !control.isEmpty
-        || !hasDisconnect && (subscriptions.unsent > 0 || urgent.hasUnsent || outbox.hasUnsent)
+        || !hasDisconnect && (subscriptions.unsent > 0 || isUrgentReady || isOutboxReady)
     }
   }
 
@@ -24,10 +24,19 @@ extension STOMPSession {
     if sending.source == .outbox {
       // Found once, although `output` is asked for more than once: it goes over all frames that wait. What has to go first goes
       // out behind the first of them.
-      let isFollowed = hasDisconnect || !control.isEmpty || urgent.hasUnsent || subscriptions.unsent > 0
+      let isFollowed =
+        hasDisconnect || !control.isEmpty || isUrgentReady || subscriptions.unsent > 0 || outbox.isCareful
       sending.window = isFollowed ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
     }
     return sending.source != .none
+  }
+
+  private var isUrgentReady: Bool {
+    urgent.isReady(others: outbox.unconfirmed &+ subscriptions.unconfirmed &+ subscriptions.unsent)
+  }
+
+  private var isOutboxReady: Bool {
+    outbox.isReady(others: urgent.unconfirmed &+ subscriptions.unconfirmed &+ subscriptions.unsent)
   }
 
   private mutating func choose(at now: Instant) {
@@ -38,12 +47,12 @@ extension STOMPSession {
       sending.source = .control
     } else if hasDisconnect {
       return
-    } else if urgent.hasUnsent {
+    } else if isUrgentReady {
       sending.source = .urgent
     } else if let slot = subscriptions.next {
       sending.source = .subscription
       sending.slot = slot
-    } else if outbox.hasUnsent {
+    } else if isOutboxReady {
       sending.source = .outbox
     }
   }
@@ -79,7 +88,7 @@ extension STOMPSession {
     heartBeats.sent(at: now)
     counters.bytesSent.add(count)
     counters.sendCalls.add(1)
-    if let tap { tellSent(count, by: tap, at: now) }
+    if taps.isOn { tellSent(count, at: now) }
     defer { if receiptDeadline == nil { startReceiptTime(at: now) } }
     switch sending.source {
     case .none: return

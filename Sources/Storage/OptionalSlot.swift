@@ -39,6 +39,12 @@
     }
   }
 
+  /// Where the element is as long as the slot lives, for a function of C that is called with it.
+  @unsafe public var address: UnsafeMutableRawPointer {
+    precondition(!isEmpty)
+    return unsafe UnsafeMutableRawPointer(start)
+  }
+
   /// Calls `body` with the element, for results whose lifetime depends on it.
   @inline(__always)
   public func read<Result>(_ body: (borrowing Element) -> Result) -> Result { body(element) }

@@ -144,7 +144,7 @@ private func describe(
   unsafe result.text = range(details.message, of: client)
   unsafe result.headers = range(details.headers, of: client)
   unsafe result.body = range(details.body, of: client)
-  unsafe result.body_total = UInt32(truncatingIfNeeded: details.body.count)
+  unsafe result.body_total = UInt32(truncatingIfNeeded: details.bodySize)
 }
 
 private func addAttempt(_ client: borrowing Client, to result: inout sst_event) {

@@ -195,18 +195,43 @@ public func sst_ack(_ client: OpaquePointer?, _ token: UInt64, _ transaction: UI
 }
 
 @c @implementation
+public func sst_ack_with(
+  _ client: OpaquePointer?, _ token: UInt64, _ headers: UnsafePointer<sst_bytes>?, _ transaction: UInt32
+) -> Int32 {
+  unsafe acknowledge(client, token, headers, transaction, isAccepted: true)
+}
+
+@c @implementation
 public func sst_nack(_ client: OpaquePointer?, _ token: UInt64, _ transaction: UInt32) -> Int32 {
   unsafe acknowledge(client, token, transaction, isAccepted: false)
 }
 
+@c @implementation
+public func sst_nack_with(
+  _ client: OpaquePointer?, _ token: UInt64, _ headers: UnsafePointer<sst_bytes>?, _ transaction: UInt32
+) -> Int32 {
+  unsafe acknowledge(client, token, headers, transaction, isAccepted: false)
+}
+
 private func acknowledge(
-  _ client: OpaquePointer?, _ token: UInt64, _ number: UInt32, isAccepted: Bool
+  _ client: OpaquePointer?, _ token: UInt64, _ transaction: UInt32, isAccepted: Bool
+) -> Int32 {
+  var none = unsafe sst_bytes()
+  return unsafe acknowledge(client, token, &none, transaction, isAccepted: isAccepted)
+}
+
+private func acknowledge(
+  _ client: OpaquePointer?, _ token: UInt64, _ headers: UnsafePointer<sst_bytes>?, _ number: UInt32,
+  isAccepted: Bool
 ) -> Int32 {
   status { () throws(Status) in
+    guard let headers = unsafe headers else { throw .null }
     let slot = try unsafe slot(client)
+    let list = try unsafe span(headers.pointee)
     let number = try transaction(number)
     do throws(STOMPError) {
-      try unsafe slot.pointee.client.acknowledge(token, isAccepted: isAccepted, transaction: number)
+      try unsafe slot.pointee.client.acknowledge(
+        token, isAccepted: isAccepted, headers: list, transaction: number)
     } catch {
       throw Status(error)
     }

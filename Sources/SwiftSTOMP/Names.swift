@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 //
-// The C functions of chapter 1: names and texts. There is a list for each range of status codes, in the order of the header;
-// a number that is not used has an empty name.
+// The C functions of chapter 1, and sst_log_name() of chapter 13: names and texts. There is a list for each range of status
+// codes, in the order of the header; a number that is not used has an empty name.
 
 import CInterface
 public import CSwiftSTOMP
@@ -37,6 +37,12 @@ public func sst_rule_name(_ rule: Int32) -> UnsafePointer<CChar>? {
 @c @implementation
 public func sst_tls_cause_name(_ cause: Int32) -> UnsafePointer<CChar>? {
   unsafe tlsCauseNames.name(cause) ?? text("unknown cause")
+}
+
+@c @implementation
+public func sst_log_name(_ what: Int32) -> UnsafePointer<CChar>? {
+  guard let name = unsafe logNames.name(what), unsafe name.pointee != 0 else { return unsafe text("unknown") }
+  return unsafe name
 }
 
 /// A literal ends with a zero and lives as long as the library.
@@ -91,7 +97,8 @@ private var callNames: NameList {
 }
 
 private var roomNames: NameList {
-  NameList(first: 1, count: 4, text: "SST_ERR_FULL\0SST_ERR_NO_DESCRIPTOR\0\0SST_ERR_NO_THREAD")
+  NameList(
+    first: 1, count: 5, text: "SST_ERR_FULL\0SST_ERR_NO_DESCRIPTOR\0\0SST_ERR_NO_THREAD\0SST_ERR_INSPECT")
 }
 
 private var serverNames: NameList {
@@ -170,12 +177,13 @@ private var callTexts: NameList {
 
 private var roomTexts: NameList {
   NameList(
-    first: 1, count: 4,
+    first: 1, count: 5,
     text: """
       there is no room now\0\
       the process or the system has no descriptor left\0\
       \0\
-      the system cannot create the thread
+      the system cannot create the thread\0\
+      the inspection socket cannot be made
       """)
 }
 
@@ -296,4 +304,26 @@ var journalEventNames: NameList {
 var completedNames: NameList {
   NameList(
     first: 1, count: 5, text: "SEND\0SUBSCRIBE\0UNSUBSCRIBE\0COMMIT\0ABORT")
+}
+
+/// SST_LOG_…; 10 and 11 are none.
+private var logNames: NameList {
+  NameList(
+    first: 1, count: 14,
+    text: """
+      attempt\0\
+      look up\0\
+      addresses\0\
+      address\0\
+      address failed\0\
+      opened\0\
+      connected\0\
+      ended\0\
+      waiting\0\
+      \0\
+      \0\
+      blocked\0\
+      unblocked\0\
+      hint
+      """)
 }

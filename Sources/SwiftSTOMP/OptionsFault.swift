@@ -44,7 +44,7 @@ private func complete(_ options: inout sst_options, _ field: Int32) {
 /// The fields of sst_options behind its size. A test compares them with the header.
 private var optionNames: NameList {
   NameList(
-    first: 1, count: 55,
+    first: 1, count: 58,
     text: """
       flags\0\
       url\0\
@@ -100,7 +100,10 @@ private var optionNames: NameList {
       journal_bytes\0\
       journal_delay_ms\0\
       journal_batch_bytes\0\
-      journal_flags
+      journal_flags\0\
+      inspect\0\
+      inspect_mode\0\
+      inspect_bytes
       """)
 }
 

@@ -95,6 +95,9 @@ func makeClient(
   request.login = try unsafe span(options.pointee.login)
   request.passcode = try unsafe span(options.pointee.passcode)
   request.headers = try unsafe span(options.pointee.headers)
+  request.inspectionPath = try unsafe span(options.pointee.inspect)
+  unsafe request.inspectionPermissions = options.pointee.inspect_mode
+  unsafe request.inspectionBytes = options.pointee.inspect_bytes
 
   let url = try unsafe span(options.pointee.url)
   var sizes = (userName: 0, password: 0)
@@ -162,6 +165,10 @@ func makeClient(
       refusal = unsafe openJournal(names, journal, in: writer, of: client)
       if refusal != nil { throw PlatformError(code: 0) }
     }
+    if checked.inspectionBytes > 0 {
+      refusal = unsafe openInspection(permissions: checked.inspectionPermissions, of: client)
+      if refusal != nil { throw PlatformError(code: 0) }
+    }
     let submitter = unsafe FrameSubmitter(
       checked, queue: client.pointee.engine.submissions.queue, wakeUp: wakeUp)
     unsafe slot.initialize(to: ClientHandle(client: client, submitter: submitter))
@@ -184,6 +191,20 @@ private func openJournal(
     unsafe client.deinitialize(count: 1)
     if case .system(let code) = error { SystemError.set(code) }
     return Status(error)
+  }
+}
+
+/// The same.
+@inline(never)
+@_optimize(size)
+private func openInspection(permissions: UInt32, of client: UnsafeMutablePointer<Client>) -> Status? {
+  do throws(PlatformError) {
+    unsafe try client.pointee.openInspection(permissions: permissions)
+    return nil
+  } catch {
+    unsafe client.deinitialize(count: 1)
+    SystemError.set(error.code)
+    return .inspect
   }
 }
 

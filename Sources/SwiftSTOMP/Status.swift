@@ -24,6 +24,7 @@ enum Status: Int32, Error {
   case full = -201
   case noDescriptor = -202
   case noThread = -204
+  case inspect = -205
   case malformed = -301
   case refused = -303
   case serverClosed = -304

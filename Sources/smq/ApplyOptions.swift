@@ -86,8 +86,6 @@ extension Arguments {
     case .decode: decodes = true
     case .publishers: publishers = try number(option, value, 0...65_535)
     case .subscribers: subscribers = try number(option, value, 0...65_535)
-    case .operand: operands.append(try some(option, value))
-    case .prometheus: prometheus = true
     case .asServer: isServer = true
     case .speed:
       guard let factor = System.decimal(value, scale: 1000), (0...1_000_000_000).contains(factor) else {
@@ -95,7 +93,6 @@ extension Arguments {
       }
       speed = factor
     case .inspectionSocket: inspectionSocket = try some(option, value)
-    case .once: once = true
     case .filter:
       guard let wanted = PacketFilter(value) else {
         throw usageError(

@@ -29,15 +29,10 @@ final class Arguments: CommonArguments {
   var untilSubscribed = false
   var verbose = false
   var decodes = false
-  var prometheus = false
-  var once = false
   var inspectionSocket: [UInt8] = []
   var isServer = false
   var speed: Int64 = 1000  // thousandths
-  var shownPackets: PacketFilter?
   var interval: Int64 = 1000  // milliseconds
-  /// The words that are no options: sockets, or a file.
-  var operands: [[UInt8]] = []
   /// The file of --capture, and the size that it may have.
   var capture: [UInt8] = []
   var captureSize: Int64?

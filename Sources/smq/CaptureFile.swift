@@ -121,28 +121,3 @@ struct ObservedPacket {
   let inFlight: Int
   let data: [UInt8]
 }
-
-/// Blocks of a capture, collected.
-struct Blocks {
-  private(set) var bytes: [UInt8] = []
-
-  mutating func sectionHeader(program: [UInt8]) {
-    append(atMost: BlockWriter.headerOverhead + program.count) { $0.sectionHeader(program: program.span) }
-  }
-
-  mutating func interface(name: [UInt8]) {
-    append(atMost: BlockWriter.headerOverhead + name.count) { $0.interface(name: name.span) }
-  }
-
-  mutating func packet(_ packet: CapturedPacket, _ data: [UInt8]) {
-    append(atMost: BlockWriter.packetOverhead + data.count) { $0.packet(packet, data.span, Span()) }
-  }
-
-  private mutating func append(atMost size: Int, _ write: (inout BlockWriter) -> Void) {
-    var block = [UInt8](repeating: 0, count: size)
-    var writer = BlockWriter(block.mutableSpan)
-    write(&writer)
-    let count = writer.count
-    bytes += block[..<count]
-  }
-}

@@ -188,9 +188,7 @@ final class Client {
     var raw = unsafe smq_tls_info()
     unsafe raw.size = UInt32(MemoryLayout<smq_tls_info>.size)
     guard unsafe smq_tls_describe(client, &raw) == SMQ_OK else { return nil }
-    return unsafe TLSInfo(
-      version: UInt32(raw.version), isResumed: raw.is_resumed == 1, certificates: raw.certificates,
-      cipher: text(of: raw.cipher), alpn: text(of: raw.alpn), library: text(of: raw.library))
+    return unsafe TLSInfo(raw)
   }
 
   /// A certificate that the server has sent; nil if there is none.
@@ -198,10 +196,7 @@ final class Client {
     var raw = smq_tls_certificate()
     raw.size = UInt32(MemoryLayout<smq_tls_certificate>.size)
     guard unsafe smq_tls_describe_certificate(client, depth, &raw) == SMQ_OK else { return nil }
-    return unsafe Certificate(
-      notBefore: raw.not_before_s, notAfter: raw.not_after_s,
-      pin: withUnsafeBytes(of: raw.spki_sha256) { unsafe Array($0) }, subject: text(of: raw.subject),
-      issuer: text(of: raw.issuer), names: text(of: raw.names), key: text(of: raw.key))
+    return Certificate(raw)
   }
 
   /// Completed messages, and answered PINGREQs.
@@ -238,11 +233,6 @@ final class Client {
 
   /// Sends PINGREQ now.
   func ping() { unsafe _ = smq_hint_network(client, 1) }
-}
-
-/// An array of C that has a zero-terminated text.
-private func text<Characters>(of characters: Characters) -> [UInt8] {
-  unsafe withUnsafeBytes(of: characters) { bytes in unsafe Array(bytes.prefix { $0 != 0 }) }
 }
 
 /// A smq_observer, and who is told.

@@ -60,6 +60,12 @@ struct DecodedPacket {
 
   var name: StaticString { Self.names[Int(type)] }
 
+  var hasPayload: Bool { type == 3 }
+  /// Without CONNECT nobody knows which version the packets behind it are of.
+  var isNeeded: Bool { connect != nil }
+  /// What Topic Filters are compared with.
+  var topics: [[UInt8]] { type == 3 ? [topic] : filters.map { $0.filter } }
+
   static let names: [StaticString] = [
     "no packet", "CONNECT", "CONNACK", "PUBLISH", "PUBACK", "PUBREC", "PUBREL", "PUBCOMP", "SUBSCRIBE",
     "SUBACK", "UNSUBSCRIBE", "UNSUBACK", "PINGREQ", "PINGRESP", "DISCONNECT", "AUTH",

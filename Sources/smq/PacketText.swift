@@ -70,8 +70,8 @@ extension DecodedPacket {
 
   // ---- In lines, one for each fact
 
-  var facts: [(name: StaticString, value: Text)] {
-    var facts: [(name: StaticString, value: Text)] = [("length", "\(length) bytes")]
+  var facts: [(name: Text, value: Text)] {
+    var facts: [(name: Text, value: Text)] = [("length", "\(length) bytes")]
     if let identifier { facts.append(("Packet Identifier", "\(Int(identifier))")) }
     if type == 1 { facts += connectFacts }
     if type == 2 { facts.append(("Session Present", sessionPresent ? "yes" : "no")) }
@@ -87,7 +87,7 @@ extension DecodedPacket {
     }
     for code in reasonCodes { facts.append(("Reason Code", "\(reason(code)) (\(Int(code)))")) }
     for property in MQTT.properties(properties) {
-      let name = PropertyName.of(property.identifier)?.name ?? "property"
+      let name = Text((PropertyName.of(property.identifier)?.name ?? "property").bytes)
       let value: Text =
         !property.name.isEmpty
         ? "\(property.name): \(property.value)"
@@ -99,9 +99,9 @@ extension DecodedPacket {
     return facts
   }
 
-  private var connectFacts: [(name: StaticString, value: Text)] {
+  private var connectFacts: [(name: Text, value: Text)] {
     guard let connect else { return [] }
-    var facts: [(name: StaticString, value: Text)] = [
+    var facts: [(name: Text, value: Text)] = [
       ("version", Text(versionNumber(UInt32(connect.version)).bytes)),
       ("Client Identifier", Text(connect.clientID)),
       ("Clean Start", connect.cleanStart ? "yes" : "no"), ("Keep Alive", "\(Int(connect.keepAlive)) s"),

@@ -1,4 +1,5 @@
 import CSwiftMQTT
+import Capture
 
 // What Sources/CommandLine needs of a program: names, limits, and the numbers that the library has for what both
 // libraries know.
@@ -30,6 +31,24 @@ enum Program {
   static let pinSource: StaticString = "smq check prints"
   /// What may follow '%' in -F.
   static let formatLetters: StaticString = "ACDEFIJPRSUXjlmpqrtx"
+
+  // ---- Of captures, and of clients that are looked at
+
+  static let captured = CapturedProtocol.mqtt
+  static let otherCaptured = CapturedProtocol.stomp
+  static let otherCapture: StaticString = "these are frames of STOMP, which sst inspect shows"
+  static let packet: StaticString = "packet"
+  static let payload: StaticString = "payload"
+  static let clientKey: StaticString = "client_id"
+  static let hasClientIDs = true
+  static let metrics: StaticString = "swiftmqtt"
+  static let withoutNumbers: StaticString = "a broker, and a capture, have no numbers"
+  static let filterHelp: StaticString =
+    "a filter is Topic Filters, names of packets, 'sent' or 'received'; topic ABC is ABC/#"
+  static func isFilter(_ word: [UInt8]) -> Bool { MQTT.checkFilter(word) == SMQ_OK }
+  static func matches(filter: [UInt8], _ topic: [UInt8]) -> Bool {
+    MQTT.matches(filter: filter, topic: topic)
+  }
 
   /// Whether these words of a line of an options file are followed by the rest of the line as one word.
   static func endsLine(_ words: [[UInt8]]) -> Bool {
@@ -86,6 +105,8 @@ enum Stage {
   static let proxy = SMQ_STAGE_PROXY
   static let tls = SMQ_STAGE_TLS
   static let webSocket = SMQ_STAGE_WEBSOCKET
+  /// Between CONNECT and what answers it.
+  static let answer = SMQ_STAGE_CONNACK
 }
 
 enum LogEntry {

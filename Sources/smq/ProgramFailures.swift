@@ -25,6 +25,12 @@ enum Words {
     "this port may speak plain MQTT (mqtt://) or TLS (wss://) instead of WebSockets"
   static let noWebOverTLS: StaticString =
     "this port may speak MQTT over TLS (mqtts://) instead of WebSockets"
+  static let noServer: StaticString = "the peer does not answer as an MQTT server"
+
+  /// Whether an answer to CONNECT was none of MQTT. A server may close instead, because of the version [MQTT-3.1.2-2].
+  static func isOfNoServer(_ event: Event) -> Bool {
+    [SMQ_ERR_MALFORMED, SMQ_ERR_PROTOCOL].contains(event.status)
+  }
 }
 
 /// Of MQTT, and those in whose advice it is named.

@@ -118,10 +118,3 @@ enum Sparkplug {
     }
   }
 }
-
-/// In ISO 8601, in UTC.
-func timestamp(milliseconds: UInt64) -> [UInt8] {
-  guard milliseconds < 253_402_300_800_000 else { return decimal(unsigned: milliseconds) }
-  let text = System.utc(Int64(milliseconds / 1000))
-  return text + [46] + decimal(Int64(milliseconds % 1000), digits: 3) + [90]
-}

@@ -52,8 +52,6 @@ private final class Subscriber {
   private var assembly = Assembly()
   private var counted: Int64 = 0
   private var isDone = false
-  /// Ended by a signal or -W: in 5.0 the Will is published then.
-  private var isCutShort = false
   private var hasSubscribed = false
   /// The requests whose acknowledgements -E waits for: those of -t or, without it, of -U.
   private let awaited: UInt64
@@ -69,31 +67,16 @@ private final class Subscriber {
 
   func run() throws(ExitError) -> Int32 {
     let loop = try EventLoop(try receivingOptions(arguments, version), arguments)
-    if let seconds = arguments.timeout { loop.deadline = System.milliseconds + seconds * 1000 }
-    var failure: ExitError?
-    while !isDone && failure == nil {
-      do {
-        switch loop.next() {
-        case .event(let event): try took(event, loop)
-        case .time:
-          failure = ExitError(text: "the time of -W is up", status: 27)
-          isCutShort = true
-        case .interrupted:
-          isDone = true
-          isCutShort = true
-        case .outputBroken: isDone = true
-        case .input: break
-        }
-      } catch {
-        failure = error
-      }
+    let end = loop.receive(arguments) { event throws(ExitError) in
+      try self.took(event, loop)
+      return self.isDone
     }
     loop.disconnect(
-      drain: isCutShort ? 200 : 5_000,
-      reason: isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
-      properties: version == 5 ? arguments.properties.disconnect : [], isShort: isCutShort)
+      drain: end.isCutShort ? 200 : 5_000,
+      reason: end.isCutShort && version == 5 ? SMQ_REASON_DISCONNECT_WITH_WILL : SMQ_REASON_SUCCESS,
+      properties: version == 5 ? arguments.properties.disconnect : [], isShort: end.isCutShort)
     try loop.output.finish()
-    if let failure { throw failure }
+    if let failure = end.failure { throw failure }
     return 0
   }
 

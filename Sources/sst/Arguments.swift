@@ -17,10 +17,16 @@ final class Arguments: CommonArguments {
   var ack: UInt32 = UInt32(SST_ACK_CLIENT)
   var verbose = false
   var inFlight: Int64 = 50
+  var inspectionSocket: [UInt8] = []
 
   override var operand: Option? {
-    if command.set == Commands.journal { return journalOperand }
-    return command.set & Commands.withURL == 0 ? options.first { $0.key == .url } : nil
+    switch command.set {
+    case Commands.bench, Commands.check: options.first { $0.key == .url }
+    case Commands.inspect: Option(.operand, "", "SOCKET", "SOCKET", Commands.inspect, "")
+    case Commands.stats: Option(.operand, "", "SOCKET", "SOCKET", Commands.stats, "")
+    case Commands.journal: journalOperand
+    default: nil
+    }
   }
 
   override func apply(_ given: GivenOption) throws(ExitError) {
@@ -68,6 +74,13 @@ final class Arguments: CommonArguments {
         throw usageError("\(option.name) needs auto, client or client-individual, not \"\(value.printable)\"")
       }
     case .verbose: verbose = true
+    case .inspectionSocket: inspectionSocket = try some(option, value)
+    case .filter:
+      guard let wanted = PacketFilter(value) else {
+        throw usageError(
+          "\(option.name): \"\(value.printable)\" is not names of frames, destinations, 'sent' or 'received'")
+      }
+      shownPackets = wanted
     case .senders: publishers = try number(option, value, 1...65_535)
     case .receivers: subscribers = try number(option, value, 0...65_535)
     case .inFlight: inFlight = try number(option, value, 1...65_535)
@@ -79,6 +92,7 @@ final class Arguments: CommonArguments {
     if password != nil && user == nil && BrokerURL(url).login.isEmpty {
       throw usageError("-P needs a login (-u)")
     }
+    try checkPlaces(ofClients: operands)
     if isTransaction && !sendsReceipts {
       throw usageError("--transaction and --no-receipt cannot be used together: COMMIT has a receipt")
     }
@@ -96,6 +110,21 @@ final class Arguments: CommonArguments {
       throw usageError("--ack client-individual needs STOMP 1.1 or 1.2, but -V selects 1.0")
     }
     try super.checkTogether()
+  }
+
+  /// What inspect and stats look at.
+  private func checkPlaces(ofClients places: [[UInt8]]) throws(ExitError) {
+    if command.set == Commands.inspect {
+      if places.isEmpty {
+        throw usageError("what to look at is required: an inspection socket, or a capture")
+      }
+      // As many as can be waited for at once.
+      if places.count > 6 { throw usageError("at most 6 clients can be looked at together") }
+    }
+    if command.set == Commands.stats {
+      if places.isEmpty { throw usageError("an inspection socket is required: sst stats SOCKET") }
+      if prometheus && json { throw usageError("--prometheus and --json cannot be used together") }
+    }
   }
 
   /// 'name: value', as an entry of a list.

@@ -44,6 +44,7 @@ extension CArguments {
     unsafe raw.bind_address = text(options.bindAddress)
     unsafe raw.dscp = options.dscp
     unsafe raw.tcp_keep_alive_s = options.tcpKeepAlive
+    unsafe raw.inspect = text(options.inspect)
     unsafe raw.journal = text(options.journal)
     unsafe raw.journal_batch_bytes = options.journalBatch
     return unsafe raw

@@ -71,9 +71,18 @@ private final class Examination {
       json.number(Int64(receive))
     }
     guard receive > 0 else {
-      let what: Text = event.version == UInt32(SST_STOMP_1_0) ? "STOMP 1.0 has none" : "the broker sends none"
+      let asksForNone = arguments.heartBeat?.receive == 0
+      let what: Text =
+        event.version == UInt32(SST_STOMP_1_0)
+        ? "STOMP 1.0 has none"
+        : !asksForNone
+          ? "the broker sends none"
+          : send == 0
+            ? "there will be none, as --heart-beat asks" : "only this client sends one, as --heart-beat asks"
       return findings.report(
-        "heart-beat", .note, what, advice: "a connection that dies is noticed only when something is sent",
+        "heart-beat", .note, what,
+        advice:
+          "a dead link is noticed by TCP only, and only when something is sent: --tcp-keepalive has it probe an idle one",
         more)
     }
     let own: Text = send > 0 ? "this client sends one every \(send) ms" : "this client sends none"

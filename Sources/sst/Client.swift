@@ -136,9 +136,21 @@ final class Client {
       text: STOMP.copy(raw.text))
   }
 
-  /// libswiftstomp does not describe a connection over TLS.
-  var tls: TLSInfo? { nil }
-  func certificate(_ depth: UInt32) -> Certificate? { nil }
+  /// The connection over TLS; nil without one.
+  var tls: TLSInfo? {
+    var raw = unsafe smq_tls_info()
+    unsafe raw.size = UInt32(MemoryLayout<smq_tls_info>.size)
+    guard unsafe sst_tls_describe(client, &raw) == SST_OK else { return nil }
+    return unsafe TLSInfo(raw)
+  }
+
+  /// A certificate that the server has sent; nil if there is none.
+  func certificate(_ depth: UInt32) -> Certificate? {
+    var raw = smq_tls_certificate()
+    raw.size = UInt32(MemoryLayout<smq_tls_certificate>.size)
+    guard unsafe sst_tls_describe_certificate(client, depth, &raw) == SST_OK else { return nil }
+    return Certificate(raw)
+  }
 
   /// Messages that have come to their end.
   var ended: Int64 { Int64(stats.messages_sent + stats.messages_failed) }
@@ -152,7 +164,7 @@ final class Client {
     return raw
   }
 
-  /// Has each log entry told, from now on.
+  /// Has each log entry and each frame told, from now on.
   func observe(_ told: DebugLines) {
     log = told
     unsafe _ = sst_set_log(
@@ -162,6 +174,14 @@ final class Client {
         // It lives as `log`.
         let told = unsafe Unmanaged<DebugLines>.fromOpaque(user).takeUnretainedValue()
         told.entry(Int(what), Int(number), Int(other))
+      }, Unmanaged.passUnretained(told).toOpaque())
+    unsafe _ = sst_set_tap(
+      client, 0,
+      { user, frame in
+        guard let user = unsafe user, let frame = unsafe frame?.pointee else { return }
+        let told = unsafe Unmanaged<DebugLines>.fromOpaque(user).takeUnretainedValue()
+        let decoded = unsafe DecodedPacket(STOMP.copy(frame.data), length: Int(frame.length))
+        told.frame(decoded, isSent: unsafe frame.direction == UInt32(SST_FRAME_SENT))
       }, Unmanaged.passUnretained(told).toOpaque())
   }
 }

@@ -7,6 +7,10 @@ extension EventLoop {
     do {
       client = try Client(options)
     } catch {
+      if error.status == SST_ERR_INSPECT {
+        throw ExitError(
+          text: "--inspect \(arguments.inspectionSocket.printable): \(System.errorText(error.osError))")
+      }
       guard error.status / 100 == SST_ERR_JOURNAL / 100 else {
         throw ExitError(text: "cannot create the client: \(STOMP.statusText(error.status))")
       }

@@ -8,6 +8,7 @@ func clientOptions(_ arguments: Arguments) throws(ExitError) -> STOMP.Options {
   options.userName = arguments.user ?? []
   options.password = arguments.password ?? []
   options.headers = arguments.connectHeaders
+  options.inspect = arguments.inspectionSocket
   if let heartBeat = arguments.heartBeat {
     options.heartBeatSend = heartBeat.send == 0 ? STOMP.off : heartBeat.send
     options.heartBeatReceive = heartBeat.receive == 0 ? STOMP.off : heartBeat.receive

@@ -13,6 +13,12 @@ let commands: [Command] = [
     name: "check", set: Commands.check, summary: "check the path to a broker, step by step",
     usage: "[URL] [OPTION]...", file: "", run: check),
   Command(
+    name: "inspect", set: Commands.inspect, summary: "show the frames of a running client, or of a capture",
+    usage: "{SOCKET... | FILE} [--once] [--json] [OPTION]...", file: "", run: inspect),
+  Command(
+    name: "stats", set: Commands.stats, summary: "print the numbers of running clients",
+    usage: "SOCKET... [--json | --prometheus] [-W SECONDS]", file: "", run: stats),
+  Command(
     name: "journal", set: Commands.journal, summary: "list, check or export the journal of a client",
     usage: "FILE [--json] [--pretty] [--check]", file: "", run: journal),
 ]

@@ -1,6 +1,6 @@
 import CSwiftSTOMP
 
-/// The log of -d: each step is a line on standard error.
+/// The observer of -d: each step and each frame is a line on standard error.
 final class DebugLines {
   private let log: LogLines
 
@@ -8,10 +8,14 @@ final class DebugLines {
     log = LogLines(arguments, descriptor: client.descriptor)
   }
 
+  func frame(_ frame: DecodedPacket, isSent: Bool) {
+    line("\(isSent ? "sends" as Text : "receives") \(frame.debugText)")
+  }
+
   func entry(_ what: Int, _ number: Int, _ other: Int) {
     switch what {
     case SST_LOG_CONNECTED: line("is connected, with \(STOMP.versionName(UInt32(number)))")
-    default: line(log.text(what, number, other) ?? "log entry \(what): \(number) \(other)")
+    default: line(log.text(what, number, other) ?? "\(STOMP.logName(Int32(what))) \(number) \(other)")
     }
   }
 

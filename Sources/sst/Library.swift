@@ -10,6 +10,7 @@ extension STOMP {
   static func statusText(_ status: Int) -> Text { unsafe Text(bytes(of: sst_status_text(Int32(status)))) }
   static func stageName(_ stage: Int) -> Text { unsafe Text(bytes(of: sst_stage_name(Int32(stage)))) }
   static func causeName(_ cause: Int) -> Text { unsafe Text(bytes(of: sst_tls_cause_name(Int32(cause)))) }
+  static func logName(_ what: Int32) -> Text { unsafe Text(bytes(of: sst_log_name(what))) }
   static func ruleName(_ rule: Int32) -> Text { unsafe Text(bytes(of: sst_rule_name(rule))) }
 
   static var libraryVersion: Text {
@@ -59,8 +60,27 @@ extension STOMP {
     return (Int(status), offset)
   }
 
+  /// The names of the options that the library refuses; empty: of none.
+  static func fault(in options: Options) -> Text {
+    let copies = CArguments()
+    var raw = unsafe copies.options(options)
+    var names = [CChar](repeating: 0, count: 300)
+    let size = unsafe sst_options_fault(&raw, &names, names.count)
+    return Text(names.prefix(min(size, names.count - 1)).map { UInt8(bitPattern: $0) })
+  }
+
   static func copy(_ bytes: sst_bytes) -> [UInt8] {
     guard let start = unsafe bytes.data, unsafe bytes.size > 0 else { return [] }
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: bytes.size))
+  }
+}
+
+/// As people call it; `version` is SST_STOMP_….
+func versionNumber(_ version: UInt32) -> StaticString {
+  switch version {
+  case 10: "1.0"
+  case 11: "1.1"
+  case 12: "1.2"
+  default: "?"
   }
 }

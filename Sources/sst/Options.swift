@@ -9,6 +9,7 @@ enum Key: UInt8 {
   case proxy, interface, dscp, tcpKeepAlive, webSocketPath, webSocketHeader, webSocketProtocol
   case caFile, caDirectory, systemCAs, certificate, privateKey, keyForm, engine, ciphers, tlsVersion, alpn,
     tlsName, insecure, psk, pskIdentity, pin, crl
+  case once, prometheus, filter, inspectionSocket
   case help, programVersion
 }
 
@@ -18,13 +19,15 @@ enum Commands {
   static let receive: UInt16 = 2
   static let bench: UInt16 = 4
   static let check: UInt16 = 8
-  static let journal: UInt16 = 16
+  static let inspect: UInt16 = 16
+  static let stats: UInt16 = 32
+  static let journal: UInt16 = 64
   static let messages = send | receive
   /// Those that connect to a broker.
   static let online = messages | bench | check
   /// Those in which -L names the broker: to the others the URL is a word of its own.
   static let withURL = messages
-  static let all = online | journal
+  static let all = online | inspect | stats | journal
 }
 
 /// The options, in the order of the help: what a command does comes before how it connects.
@@ -35,8 +38,19 @@ let options: [Option] =
 private let messageOptions: [Option] = [
   // ---- Messages
   Option(
-    .destination, "-t", "--destination", "DESTINATION", Commands.online,
-    "where to send to or to receive from, such as /queue/a; for sst receive it may be given more than once; ~what it means is up to the broker. sst bench and sst check use a topic of their own without it (/topic/sst.bench.NAME and /topic/sst.check.NAME)"
+    .destination, "-t", "--destination", "DESTINATION", Commands.send,
+    "where to send to, such as /queue/a; ~what it means is up to the broker"),
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.receive,
+    "where to receive from, such as /queue/a; may be given more than once; ~what it means is up to the broker"
+  ),
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.bench,
+    "the destination to measure (default: a topic of its own, /topic/sst.bench.NAME); ~receivers share the messages of one that begins with /queue, and otherwise get all of them"
+  ),
+  Option(
+    .destination, "-t", "--destination", "DESTINATION", Commands.check,
+    "where to send a message and receive it again (default: a topic of its own, /topic/sst.check.NAME); ~other messages that are there stay there"
   ),
   Option(.message, "-m", "--message", "TEXT", Commands.send, "the body"),
   Option(.file, "-f", "--file", "FILE", Commands.send, "send the content of the file"),
@@ -44,8 +58,11 @@ private let messageOptions: [Option] = [
   Option(.nothing, "-n", "--null-message", "", Commands.send, "send a message without a body"),
   Option(.whole, "-s", "--stdin-file", "", Commands.send, "send all of standard input as one message"),
   Option(
-    .header, "-H", "--header", "HEADER", Commands.messages,
-    "add a header to SEND or SUBSCRIBE, 'name: value'; may be given more than once; ~blanks behind the colon are left out"
+    .header, "-H", "--header", "HEADER", Commands.send,
+    "add a header to SEND, 'name: value'; may be given more than once; ~blanks behind the colon are left out"),
+  Option(
+    .header, "-H", "--header", "HEADER", Commands.receive,
+    "add a header to SUBSCRIBE, 'name: value'; may be given more than once; ~blanks behind the colon are left out"
   ),
   Option(
     .contentType, "", "--content-type", "TYPE", Commands.send,
@@ -71,7 +88,7 @@ private let messageOptions: [Option] = [
   // ---- Receiving
   Option(
     .ack, "", "--ack", "MODE", Commands.receive,
-    "auto, client or client-individual: when the broker takes a message for consumed (default: client); ~with auto that is when it has sent it, otherwise when it is printed, so that what arrives behind the last one of -C stays in the queue"
+    "when the broker takes a message for consumed: auto, client or client-individual (default: client); ~with auto that is when it has sent it, otherwise when it is printed, so that what arrives behind the last one of -C stays in the queue"
   ),
   Option(
     .selector, "", "--selector", "TEXT", Commands.receive,
@@ -81,6 +98,12 @@ private let messageOptions: [Option] = [
   Option(
     .timeout, "-W", "", "SECONDS", Commands.receive, "end after that many seconds, with exit status 27"),
   Option(.timeout, "-W", "", "SECONDS", Commands.check, "how long each step may take (default: 5)"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.inspect,
+    "without a terminal: end after that many seconds, with exit status 27"),
+  Option(
+    .timeout, "-W", "", "SECONDS", Commands.stats, "how long the clients may take to answer (default: 5)"),
+  Option(.count, "-C", "", "COUNT", Commands.inspect, "without a terminal: end after that many frames"),
   // ---- Output
   Option(.verbose, "-v", "--verbose", "", Commands.receive, "print the destination before each message"),
   Option(
@@ -108,6 +131,24 @@ private let messageOptions: [Option] = [
     .progress, "", "--progress", "", Commands.bench,
     "print a line on standard error each second, even if that is not a terminal"),
   Option(.json, "", "--json", "", Commands.bench | Commands.check, "print the result as JSON"),
+  // ---- inspect, stats
+  Option(
+    .json, "", "--json", "", Commands.inspect,
+    "print a JSON object for each frame instead, without a terminal"),
+  Option(
+    .json, "", "--json", "", Commands.stats, "print a JSON array with an object for each client"),
+  Option(
+    .pretty, "", "--pretty", "", Commands.inspect | Commands.stats, "print JSON on several lines"),
+  Option(
+    .prometheus, "", "--prometheus", "", Commands.stats,
+    "print the text format of Prometheus; ~each metric begins with swiftstomp_"),
+  Option(
+    .once, "", "--once", "", Commands.inspect,
+    "print what there is, without a terminal, and end: the frames of a capture"),
+  Option(
+    .filter, "", "--filter", "WORDS", Commands.inspect,
+    "show only these frames: names of frames, destinations, sent or received; ~see FILTERS. Key f changes it"
+  ),
   Option(
     .json, "", "--json", "", Commands.journal,
     "print everything that the file has as JSON, with headers and bodies"),
@@ -163,6 +204,9 @@ private let otherOptions: [Option] = [
     "read options from the file, one per line; the command line takes precedence"),
   Option(
     .debug, "-d", "--debug", "", Commands.messages | Commands.check,
-    "print each step of the connection on standard error; ~never passcodes"),
+    "print each step of the connection and each frame on standard error; ~never passcodes"),
+  Option(
+    .inspectionSocket, "", "--inspect", "PATH", Commands.messages,
+    "make an inspection socket at this path, for sst inspect and stats"),
   Option(.quiet, "", "--quiet", "", Commands.messages, "do not print error messages"),
 ]

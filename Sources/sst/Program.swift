@@ -1,4 +1,5 @@
 import CSwiftSTOMP
+import Capture
 
 // What Sources/CommandLine needs of a program: names, limits, and the numbers that the library has for what both
 // libraries know.
@@ -29,6 +30,25 @@ enum Program {
   static let pinSource: StaticString = "curl takes"
   /// What may follow '%' in -F.
   static let formatLetters: StaticString = "IJUXbcdhijlx"
+
+  // ---- Of captures, and of clients that are looked at
+
+  static let captured = CapturedProtocol.stomp
+  static let otherCaptured = CapturedProtocol.mqtt
+  static let otherCapture: StaticString = "these are packets of MQTT, which smq inspect shows"
+  static let packet: StaticString = "frame"
+  static let payload: StaticString = "body"
+  static let clientKey: StaticString = "client"
+  static let hasClientIDs = false
+  static let metrics: StaticString = "swiftstomp"
+  static let withoutNumbers: StaticString = "a capture has no numbers"
+  static let filterHelp: StaticString =
+    "a filter is destinations, names of frames, 'sent' or 'received'; /queue/* is all that begin like this"
+  /// A destination, or its beginning and '*'.
+  static func isFilter(_ word: [UInt8]) -> Bool { word.isUTF8 && !word.contains(0) }
+  static func matches(filter: [UInt8], _ destination: [UInt8]) -> Bool {
+    filter.last == 42 && destination.starts(with: filter.dropLast())
+  }
 
   /// Whether these words of a line of an options file are followed by the rest of the line as one word.
   static func endsLine(_ words: [[UInt8]]) -> Bool { words.count == 1 }
@@ -75,6 +95,8 @@ enum Stage {
   static let proxy = SST_STAGE_PROXY
   static let tls = SST_STAGE_TLS
   static let webSocket = SST_STAGE_WEBSOCKET
+  /// Between CONNECT and what answers it.
+  static let answer = SST_STAGE_ACCEPT
 }
 
 enum LogEntry {

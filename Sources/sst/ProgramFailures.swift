@@ -22,6 +22,17 @@ enum Words {
     "this port may speak plain STOMP (stomp://) or TLS (wss://) instead of WebSockets"
   static let noWebOverTLS: StaticString =
     "this port may speak STOMP over TLS (stomps://) instead of WebSockets"
+  static let noServer: StaticString = "the peer does not answer as a STOMP server"
+
+  /// Whether an answer to CONNECT was none of STOMP: a server has to send CONNECTED or ERROR before it closes.
+  static func isOfNoServer(_ event: Event) -> Bool {
+    switch event.status {
+    case SST_ERR_MALFORMED, SST_ERR_CLOSED: true
+    // ECONNRESET, EPIPE
+    case SST_ERR_NETWORK: event.osError == 104 || event.osError == 32
+    default: false
+    }
+  }
 }
 
 /// Of STOMP, and those in whose advice it is named.

@@ -51,32 +51,16 @@ private final class Receiver {
     }
     // What is written can be acknowledged.
     loop.idle = { self.acknowledge(loop) }
-    if let seconds = arguments.timeout { loop.deadline = System.milliseconds + seconds * 1000 }
-    var failure: ExitError?
-    var isCutShort = false
-    while !isDone && failure == nil {
-      do {
-        switch loop.next() {
-        case .event(let event): try took(event, loop)
-        case .time:
-          failure = ExitError(text: "the time of -W is up", status: 27)
-          isCutShort = true
-        case .interrupted:
-          isDone = true
-          isCutShort = true
-        case .outputBroken: isDone = true
-        case .input: break
-        }
-      } catch {
-        failure = error
-      }
+    let end = loop.receive(arguments) { event throws(ExitError) in
+      try self.took(event, loop)
+      return self.isDone
     }
     loop.output.flush()
     acknowledge(loop)
     loop.idle = nil
-    loop.disconnect(drain: isCutShort ? 200 : 5_000, isShort: isCutShort)
+    loop.disconnect(drain: end.isCutShort ? 200 : 5_000, isShort: end.isCutShort)
     try loop.output.finish()
-    if let failure { throw failure }
+    if let failure = end.failure { throw failure }
     return 0
   }
 

@@ -30,7 +30,10 @@ func rejected(_ status: Int, _ offset: Int, _ options: STOMP.Options, _ argument
   where isWrongAlone { ($0.journal, $0.journalBatch) = (options.journal, options.journalBatch) }:
     return usageError("--journal: a path has at most 1000 bytes")
   default:
-    return wrongAlone(options) ?? usageError("an option is out of its range: \(STOMP.statusText(status))")
+    if isWrongAlone({ $0.inspect = options.inspect }) {
+      return usageError("--inspect: a path has at most 107 bytes")
+    }
+    return wrongAlone(options) ?? usageError("\(STOMP.fault(in: options)): \(STOMP.statusText(status))")
   }
 }
 

@@ -57,6 +57,7 @@ enum STOMP {
     var bindAddress: [UInt8] = []
     var dscp: UInt32 = 0
     var tcpKeepAlive: UInt32 = 0
+    var inspect: [UInt8] = []
     var journal: [UInt8] = []
     var journalBatch: UInt32 = 0
   }

@@ -107,6 +107,8 @@ int main(void) {
         if (sizes[i] <= UINT32_MAX) {
             expect("unsubscribe", sst_unsubscribe(client, (uint32_t)sizes[i], 0), SST_ERR_SUBSCRIPTION);
             expect("with headers", sst_unsubscribe_with(client, (uint32_t)sizes[i], &much, 0) < 0, 1);
+            expect("ack with headers", sst_ack_with(client, sizes[i], &much, 0) < 0, 1);
+            expect("nack with headers", sst_nack_with(client, 1, &much, (uint32_t)sizes[i]) < 0, 1);
             expect("commit", sst_commit(client, (uint32_t)sizes[i], 0) < 0, 1);
         }
     }

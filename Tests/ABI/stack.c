@@ -6,14 +6,7 @@
  * With a bare engine this program is the server and answers with all the properties there are; then over the loopback device.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <swiftmqtt.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "stack.h"
@@ -669,10 +662,6 @@ static void try_engine(void) {
 
 /* ---- Over the loopback device */
 
-static int listener, peer = -1;
-static uint16_t port;
-
-/* Does what a server has to do now. */
 static void attend(void) {
     uint8_t bytes[4096];
     if (peer < 0) peer = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
@@ -686,8 +675,6 @@ static void attend(void) {
     if (answer_size && peer >= 0) size = send(peer, answer, answer_size, MSG_NOSIGNAL);
     answer_size = 0;
 }
-
-static int has_loop; /* of its own: smq_service(), not smq_wait() */
 
 static void run_until(int32_t state) {
     smq_bytes address = text("127.0.0.1");
@@ -749,37 +736,9 @@ static void try_socket(const char *host, uint32_t flags, const char *what) {
     EXPECT(SMQ_OK, smq_client_close, (client));
 }
 
-static volatile uint64_t *painted; /* from here on, in the runner's thread */
-static long runner_deepest;
-static int runner_events;
-
-/* In the runner's thread: looks at what it took since the last event, with all that libc keeps at its top. */
 static void on_event(void *user, smq_client *it, const smq_event *what) {
     (void)user, (void)what;
-    volatile uint64_t *top;
-    STACK_POINTER(top);
-    if (painted) {
-        pthread_attr_t attributes;
-        void *lowest;
-        size_t size;
-        while (painted < top && *painted == PAINT) painted++;
-        pthread_getattr_np(pthread_self(), &attributes);
-        pthread_attr_getstack(&attributes, &lowest, &size);
-        pthread_attr_destroy(&attributes);
-        long deep = (long)((uint8_t *)lowest + size - (uint8_t *)painted);
-        if (deep > runner_deepest) runner_deepest = deep;
-    }
-    painted = top - WORDS;
-    for (long i = 1; i <= WORDS; i++) top[-i] = PAINT;
-    if (__atomic_add_fetch(&runner_events, 1, __ATOMIC_RELEASE) == 4) smq_disconnect(it, 0);
-}
-
-static void attend_until(int events) {
-    for (unsigned i = 0; i < 5000 && __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) < events; i++) {
-        attend();
-        poll(NULL, 0, 1);
-    }
-    expect("the runner's events", __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) >= events, 1);
+    if (look_at_thread() == 4) smq_disconnect(it, 0);
 }
 
 static void try_runner(void) {
@@ -864,13 +823,7 @@ static void try_group(int waits) {
 }
 
 static void try_network(int first) {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t size = sizeof(address);
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 8) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &size) != 0)
-        expect("listen", -1, 0);
-    port = ntohs(address.sin_port);
+    listen_at_loopback();
     /* The first thread that a program makes takes more than the others: once the call that does it is another. */
     if (first > 0) {
         char url[80];

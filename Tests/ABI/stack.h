@@ -2,10 +2,14 @@
  * What stack.c and stack_stomp.c share: the stack below the caller is painted, the function called, and looked at how far down the
  * paint is gone. What a function has room for and does not write to is not seen, nor is what its threads take.
  */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
     AREA = 64 << 10, /* bytes that are painted */
@@ -76,4 +80,58 @@ static void __attribute__((noinline)) expect(const char *what, int64_t answer, i
 static void print_deepest(void) {
     for (size_t i = 0; deepest[i].function; i++)
         printf("%s\t%zu\t%s\n", deepest[i].function, deepest[i].bytes, deepest[i].use);
+}
+
+/* ---- Over the loopback device */
+
+static int listener, peer = -1;
+static uint16_t port;
+static int has_loop; /* of its own: …_service(), not …_wait() */
+
+/* Does what a server has to do now. */
+static void attend(void);
+
+static void listen_at_loopback(void) {
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof(address);
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 8) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &size) != 0)
+        expect("listen", -1, 0);
+    port = ntohs(address.sin_port);
+}
+
+/* ---- The thread of a runner */
+
+static volatile uint64_t *painted; /* from here on, in the runner's thread */
+static long runner_deepest;
+static int runner_events;
+
+/* In on_event: looks at what the thread took since the last event, with all that libc keeps at its top. How many events there
+   have been. */
+static inline __attribute__((always_inline)) int look_at_thread(void) {
+    volatile uint64_t *top;
+    STACK_POINTER(top);
+    if (painted) {
+        pthread_attr_t attributes;
+        void *lowest;
+        size_t size;
+        while (painted < top && *painted == PAINT) painted++;
+        pthread_getattr_np(pthread_self(), &attributes);
+        pthread_attr_getstack(&attributes, &lowest, &size);
+        pthread_attr_destroy(&attributes);
+        long deep = (long)((uint8_t *)lowest + size - (uint8_t *)painted);
+        if (deep > runner_deepest) runner_deepest = deep;
+    }
+    painted = top - WORDS;
+    for (long i = 1; i <= WORDS; i++) top[-i] = PAINT;
+    return __atomic_add_fetch(&runner_events, 1, __ATOMIC_RELEASE);
+}
+
+static void attend_until(int events) {
+    for (unsigned i = 0; i < 5000 && __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) < events; i++) {
+        attend();
+        poll(NULL, 0, 1);
+    }
+    expect("the runner's events", __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) >= events, 1);
 }

@@ -6,11 +6,7 @@
  * With a bare engine this program is the server; then over the loopback device.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <poll.h>
-#include <pthread.h>
 #include <swiftstomp.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "stack.h"
@@ -156,6 +152,10 @@ static void take_events(void) {
         case SST_EVENT_DISCONNECTED: {
             sst_failure failure = SST_FAILURE_INIT;
             EXPECT(SST_OK, sst_last_failure, (client, &failure));
+            smq_tls_info info = { .size = sizeof info };
+            EXPECT(SST_ERR_STATE, sst_tls_describe, (client, &info));
+            smq_tls_certificate certificate = { .size = sizeof certificate };
+            EXPECT(SST_ERR_STATE, sst_tls_describe_certificate, (client, 0, &certificate));
             break;
         }
         default:
@@ -274,6 +274,11 @@ static void try_frames(void) {
            (client, &(sst_frame){ sizeof(sst_frame), 0, text("/queue/a"), text("x"), { 0 }, { 0 }, 1, 0, 0 }));
     converse();
     EXPECT(SST_OK, sst_nack, (client, token, 0));
+    say_message(10);
+    receive();
+    take_events();
+    EXPECT(SST_OK, sst_nack_with, (client, token, &more, 0));
+    converse();
     use = "a large body, in parts";
     say_message(5500);
     receive();
@@ -290,7 +295,7 @@ static void try_frames(void) {
         sst_frame frame = frame_to("/queue/b");
         frame.transaction = (uint32_t)number;
         EXPECT(SST_OK, sst_send, (client, &frame));
-        EXPECT(SST_OK, sst_ack, (client, token, (uint32_t)number));
+        EXPECT(SST_OK, sst_ack_with, (client, token, &more, (uint32_t)number));
         if (commits)
             EXPECT(SST_OK, sst_commit, (client, (uint32_t)number, 5));
         else
@@ -394,9 +399,6 @@ static void try_engine(void) {
 
 /* ---- Over the loopback device */
 
-static int listener, peer = -1, has_loop;
-static uint16_t port;
-
 static void attend(void) {
     char bytes[4096];
     ssize_t size;
@@ -470,37 +472,9 @@ static void try_websocket(void) {
     EXPECT(SST_OK, sst_client_close, (client));
 }
 
-static volatile uint64_t *painted; /* from here on, in the runner's thread */
-static long runner_deepest;
-static int runner_events;
-
-/* In the runner's thread: looks at what it took since the last event, with all that libc keeps at its top. */
 static void on_event(void *user, sst_client *it, const sst_event *what) {
     (void)user, (void)what;
-    volatile uint64_t *top;
-    STACK_POINTER(top);
-    if (painted) {
-        pthread_attr_t attributes;
-        void *lowest;
-        size_t size;
-        while (painted < top && *painted == PAINT) painted++;
-        pthread_getattr_np(pthread_self(), &attributes);
-        pthread_attr_getstack(&attributes, &lowest, &size);
-        pthread_attr_destroy(&attributes);
-        long deep = (long)((uint8_t *)lowest + size - (uint8_t *)painted);
-        if (deep > runner_deepest) runner_deepest = deep;
-    }
-    painted = top - WORDS;
-    for (long i = 1; i <= WORDS; i++) top[-i] = PAINT;
-    if (__atomic_add_fetch(&runner_events, 1, __ATOMIC_RELEASE) == 4) sst_disconnect(it, 0);
-}
-
-static void attend_until(int events) {
-    for (unsigned i = 0; i < 5000 && __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) < events; i++) {
-        attend();
-        poll(NULL, 0, 1);
-    }
-    expect("the runner's events", __atomic_load_n(&runner_events, __ATOMIC_ACQUIRE) >= events, 1);
+    if (look_at_thread() == 4) sst_disconnect(it, 0);
 }
 
 static void try_runner(void) {
@@ -531,13 +505,7 @@ static void try_runner(void) {
 }
 
 static void try_network(int first) {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t size = sizeof(address);
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 8) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &size) != 0)
-        expect("listen", -1, 0);
-    port = ntohs(address.sin_port);
+    listen_at_loopback();
     /* The first thread that a program makes takes more than the others: once the call that does it is another. */
     if (first > 0) {
         char url[80];
@@ -566,7 +534,32 @@ static void try_helpers(void) {
     CALL(name, sst_stage_name, (SST_STAGE_CREDENTIALS));
     CALL(name, sst_rule_name, (SST_RULE_ORDER));
     CALL(name, sst_tls_cause_name, (1));
+    CALL(name, sst_log_name, (SST_LOG_HINT));
     expect("names", version > 0 && name, 1);
+}
+
+static void try_journal(void) {
+    char directory[] = "/tmp/sst-stack-XXXXXX", path[64];
+    sst_options options = SST_OPTIONS_INIT;
+    sst_journal_info info = SST_JOURNAL_INFO_INIT;
+    if (!mkdtemp(directory)) exit(EXIT_FAILURE);
+    snprintf(path, sizeof(path), "%s/journal", directory);
+    options.url = text("stomp://127.0.0.1:1");
+    options.outbox_bytes = 8192;
+    options.outbox_frames = 16;
+    options.journal = text(path);
+    for (int turn = 0; turn < 2; turn++) {
+        use = turn ? "a journal with frames" : "a new journal";
+        EXPECT(SST_OK, sst_client_init, (memory, sizeof(memory), &options, &client));
+        sst_frame frame = frame_to("/queue/gateway.01.state");
+        frame.flags = SST_SEND_STORE;
+        EXPECT(SST_OK, sst_send, (client, &frame));
+        EXPECT(1, sst_sync, (client, 5000));
+        EXPECT(SST_OK, sst_journal_state, (client, &info));
+        EXPECT(SST_OK, sst_client_close, (client));
+    }
+    unlink(path);
+    rmdir(directory);
 }
 
 int main(int argument_count, char **arguments) {
@@ -583,6 +576,7 @@ int main(int argument_count, char **arguments) {
     try_helpers();
     try_engine();
     try_network(argument_count - 1);
+    try_journal();
     print_deepest();
     return EXIT_SUCCESS;
 }

@@ -31,10 +31,10 @@ LARGE_MQTT = {
     "smq_request": (2560, "publishes with properties, a Topic Alias and an expiry, in a frame of its own"),
 }
 LARGE_STOMP = {
-    "sst_options_check": (8192, OPTIONS),
-    "sst_options_fault": (9472, OPTIONS + ", beside two copies of the struct"),
-    "sst_client_size": (8192, OPTIONS),
-    "sst_client_init": (9984, OPTIONS),
+    "sst_options_check": (9216, OPTIONS),
+    "sst_options_fault": (10496, OPTIONS + ", beside two copies of the struct"),
+    "sst_client_size": (9216, OPTIONS),
+    "sst_client_init": (11008, OPTIONS + ", and the thread of a journal"),
     "sst_connect": (2944, THREAD),
     "sst_wait": (3456, THREAD),
     "sst_service": (3456, THREAD),

@@ -6,7 +6,8 @@
     ```text    what the block before it prints, exactly, but that … stands for anything
 
     In C, Python and the shell, mqtt://127.0.0.1 is a Mosquitto of the test, and so is what mosquitto_pub, _sub, _rr and smq
-    find without -p. What else becomes of a block says a comment in the line above it:
+    find without -p; stomp://guest:guest@127.0.0.1 is a RabbitMQ. What else becomes of a block says a comment in the line
+    above it:
 
     <!-- file: NAME -->        it is that file, in the directory of the page's session; C and Python are compiled, not run
     <!-- frame: NAME -->       it is a piece, and compiled within frames/NAME.c, where that says BLOCK

@@ -8,9 +8,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from Support.servers import MOSQUITTO, Mosquitto, need
+from Support.servers import MOSQUITTO, Mosquitto, Server, need
 from Support.waiting import wait_for
 
 from .blocks import FRAMES, ROOT, Block
@@ -30,8 +31,8 @@ declare -px >{state}.new 2>/dev/null; echo "cd $(printf %q "$PWD")" >>{state}.ne
 
 
 class Session:
-    def __init__(self, base: Path, broker: Mosquitto, build: Path):
-        self.directory, self.broker, self.build = base / "page", broker, build
+    def __init__(self, base: Path, broker: Mosquitto, stomp: Callable[[], Server], build: Path):
+        self.directory, self.broker, self.stomp, self.build = base / "page", broker, stomp, build
         self.state = base / "state"
         tools = base / "tools"
         for directory in (self.directory, tools):
@@ -54,9 +55,12 @@ class Session:
             "NO_APT": "1",
         }
 
-    def here(self, text: str) -> str:
-        """The same text, for the server of the test."""
-        return re.sub(r"mqtt://127\.0\.0\.1(?![\w:.])", self.broker.url, text)
+    def here(self, text: str, runs: bool = True) -> str:
+        """The same text, for the servers of the test. That of STOMP is started for what runs only."""
+        text = re.sub(r"mqtt://127\.0\.0\.1(?![\w:.])", self.broker.url, text)
+        if not runs:
+            return text
+        return re.sub(r"(stomp://\w+:\w+@127\.0\.0\.1)(?![\w:.])", lambda at: f"{at[1]}:{self.stomp().port}", text)
 
     def write(self, name: str, text: str) -> Path:
         path = self.directory / name
@@ -78,7 +82,7 @@ class Session:
             frame = (FRAMES / f"{block.value}.c").read_text()
             piece = f'#line {block.line + 1} "{block.page}"\n{text}'
             text = re.sub(r"^.*\bBLOCK\b.*\n", lambda _: piece, frame, flags=re.M)
-        source = self.write(f"{name}.c", self.here(text))
+        source = self.write(f"{name}.c", self.here(text, runs=block.directive not in ("file", "frame")))
         told = self.call(["pkg-config", "--cflags", "--libs", *libraries.split()], block) if libraries else ""
         flags = [flag.replace("-I", "-isystem", 1) for flag in shlex.split(told)]  # others' headers are not judged
         tls = ["-lswiftmqtt-tls"] if "<swiftmqtt-tls.h>" in text else []
@@ -120,7 +124,7 @@ class Session:
         if block.directive == "tried by":
             return None
         if block.directive == "file":
-            path = self.write(block.value, self.here(block.text))
+            path = self.write(block.value, self.here(block.text, runs=False))
             if block.language == "c":
                 self.compile(block, f"{name}-{path.stem}")
             elif block.language == "python":

@@ -94,7 +94,7 @@ def test_every_capacity():
     fields = re.findall(r"uint32_t\s+(\w+);\s*(/\*.*?\*/)", struct, re.S)
     takes = {name for name, comment in fields if name.endswith("_bytes") or re.search(r"takes\s+\d+", comment)}
     takes -= {"maximum_packet_bytes"}  # a limit
-    told = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in rows(MEMORY))))
+    told = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in rows(MEMORY.split("\n## STOMP\n")[0]))))
     assert takes <= told
 
 
@@ -177,6 +177,54 @@ def test_sizes_of_clients(session):
     sizes = [f"{int(size):,}" for size in session.call([session.directory / "sizes"], run).split()]
     assert f"| {', '.join(sizes)}, " in (ROOT / "README.md").read_text()
     assert f"The default client takes {sizes[0]} bytes, the smallest {sizes[1]};" in MEMORY
+
+
+# ---- memory.md, of STOMP
+
+
+STOMP_HEADER = (ROOT / "include" / "swiftstomp.h").read_text()
+STOMP_MEMORY = MEMORY.split("\n## STOMP\n")[1]
+# The fields that take memory, with the values of which the second takes more than the first by what the table says.
+STOMP_CAPACITIES = {
+    "outbox_bytes": (1024, 65_536), "outbox_frames": (8, 256), "receive_bytes": (1024, 4096), "control_bytes": (256, 1024),
+    "subscriptions": (2, 8), "held_messages": (8, 64), "transactions": (4, 256), "urgent_frames": (8, 16), "addresses": (2, 8),
+    "submit_frames": (8, 64),
+}
+
+
+def test_every_capacity_of_stomp():
+    """Each field whose comment or name gives bytes is in the table."""
+    struct = re.search(r"typedef struct sst_options \{(.*?)\n\} sst_options;", STOMP_HEADER, re.S)[1]
+    fields = set(re.findall(r"uint32_t (\w+_(?:bytes|frames|messages)|subscriptions|transactions|addresses);", struct))
+    told = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in rows(STOMP_MEMORY))))
+    assert fields >= STOMP_CAPACITIES.keys() and fields <= told
+
+
+def test_sizes_of_clients_of_stomp(session):
+    """The default client, the one with the smallest of everything, and what each capacity takes."""
+    smallest = {name: 1 for name in STOMP_CAPACITIES} | {
+        "outbox_bytes": 64, "receive_bytes": 64, "control_bytes": 128, "subscription_bytes": 64, "held_bytes": 16,
+        "urgent_frames": 0, "submit_frames": 0}
+    program = ["#include <stdio.h>", "#include <swiftstomp.h>", "int main(void) {", "sst_options options = SST_OPTIONS_INIT;",
+               'options.url = sst_string("stomp://127.0.0.1");', 'printf("%zu\\n", sst_client_size(&options));']
+    for name, values in STOMP_CAPACITIES.items():
+        for value in values:
+            program += [f"options.{name} = {value};", 'printf("%zu\\n", sst_client_size(&options));']
+        program.append(f"options.{name} = 0;")
+    program += [f"options.{name} = {value};" for name, value in smallest.items()]
+    program += ['printf("%zu\\n", sst_client_size(&options));', "return 0;", "}"]
+    source = session.write("sizes.c", "\n".join(program))
+    run = Block(source, 1, "c", "")
+    session.call(["gcc", source, f"-I{ROOT}/include", f"-L{session.build}", "-lswiftstomp", "-o", "sizes"], run)
+    default, *measured, least = map(int, session.call([session.directory / "sizes"], run).split())
+    assert f"it takes {default:,} bytes, and with the smallest of everything {least:,}." in " ".join(STOMP_MEMORY.split())
+    defaults = {"subscription_bytes": 256, "held_bytes": 128, "urgent_bytes": 128, "submit_bytes": 256}
+    for name, (one, other), (small, large) in zip(STOMP_CAPACITIES, STOMP_CAPACITIES.values(), zip(measured[::2], measured[1::2])):
+        row = next(row for row in rows(STOMP_MEMORY) if row[0].startswith(f"`{name}`"))
+        each = 1 if row[1] == "as many" else int(re.match(r"\d+", row[1])[0])
+        each += next((size for other, size in defaults.items() if f"`{other}`" in row[0]), 0)
+        # The block's parts are aligned.
+        assert abs(large - small - each * (other - one)) < 16, name
 
 
 # ---- performance.md

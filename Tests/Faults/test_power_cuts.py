@@ -1,6 +1,6 @@
 """A journal on a real file system whose power fails: ext4 in a file, shut down without a flush; and small disks.
 
-POWER_CUTS=100 makes as many for each kind; `make test` makes four."""
+POWER_CUTS=100 makes as many for each kind; `make test` makes four, and two with libswiftstomp."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from Support import smq
+from Support import smq, sst
 from Support.journal import Journal
 
 NOWHERE = "mqtt://127.0.0.1:1"
@@ -42,6 +42,24 @@ PUBLISHER = """
             number += 1
             assert client.publish("topic", b"%d" % number * chance.choice([1, 1, 100]), qos=1) == smq.OK
         if smq.library.smq_sync(client.handle, 5000) != 1:
+            break
+        print(number, flush=True)
+"""
+
+# The same with libswiftstomp.
+SENDER = """
+    import random, sys
+    sys.path.insert(0, sys.argv[1])
+    from Support import sst
+    chance = random.Random(sys.argv[3])
+    client = sst.Client(url="stomp://127.0.0.1:1", journal=sys.argv[2], journal_delay_ms=1, outbox_frames=2000,
+        outbox_bytes=1 << 20)
+    number = 0
+    while number < 1900:
+        for _ in range(chance.choice([1, 1, 3, 10])):
+            number += 1
+            assert client.send("a", b"%d" % number * chance.choice([1, 1, 100]), flags=sst.SEND_STORE) == sst.OK
+        if client.sync(5000) != 1:
             break
         print(number, flush=True)
 """
@@ -71,9 +89,9 @@ def kept(path: Path, **options: object) -> dict[str, object]:
     return {**usual, "client_id": "keeper", "flags": smq.OPTION_KEEP_SESSION, "journal": str(path), **options}
 
 
-def start(path: Path, seed: str) -> subprocess.Popen:
+def start(path: Path, seed: str, program: str) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(PUBLISHER), str(Path(__file__).parents[1]), path, seed],
+        [sys.executable, "-c", textwrap.dedent(program), str(Path(__file__).parents[1]), path, seed],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
@@ -93,8 +111,11 @@ def news(client: smq.Client) -> list[tuple[int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize("data", ["ordered", "writeback"])
-def test_what_was_stored_is_there(directory: Path, tmp_path: Path, data: str):
+def cut_again_and_again(
+    directory: Path, tmp_path: Path, data: str, cuts: int, program: str, check: Callable[[Path, int], None]
+) -> None:
+    """Has a program store numbers, cuts the power meanwhile, and has `check` compare the file with the last number that it
+    said."""
     if not shutil.which("mkfs.ext4"):
         pytest.skip("needs mkfs.ext4")
     image = tmp_path / "image"
@@ -102,11 +123,11 @@ def test_what_was_stored_is_there(directory: Path, tmp_path: Path, data: str):
         file.truncate(64 << 20)
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     stored_of_all = 0
-    for number in range(CUTS):
+    for number in range(cuts):
         chance = random.Random(f"{data} {number}")
         path = directory / f"journal {number}"
         with mounted(directory, "-o", f"loop,data={data}", str(image)):
-            publisher = start(path, f"{data} {number}")
+            publisher = start(path, f"{data} {number}", program)
             publisher.stdout.readline()
             time.sleep(chance.uniform(0, 0.3))
             cut_power(directory)
@@ -114,16 +135,43 @@ def test_what_was_stored_is_there(directory: Path, tmp_path: Path, data: str):
             rest = publisher.communicate(timeout=30)[0].split()
             stored = int(rest[-1]) if rest else 1
         with mounted(directory, "-o", f"loop,data={data}", str(image)):
-            with smq.Client(**kept(path)) as client:
-                (what, count, _), *more = news(client)
-                assert (what, more) == (smq.JOURNAL_RECOVERED, [])
-                assert stored <= count <= stored + 20
-            messages = Journal(path.read_bytes(), may_be_torn=True).messages()
-            numbers = [message.payload[: len(b"%d" % n)] for n, message in enumerate(messages, 1)]
-            assert numbers[:count] == [b"%d" % n for n in range(1, count + 1)]
+            check(path, stored)
             path.unlink()
             stored_of_all += stored
-    assert stored_of_all > 10 * CUTS
+    assert stored_of_all > 10 * cuts
+
+
+def check_numbers(payloads: list[bytes], count: int) -> None:
+    """They are 1, 2, 3 …, some a hundred times."""
+    numbers = [payload[: len(b"%d" % n)] for n, payload in enumerate(payloads, 1)]
+    assert numbers[:count] == [b"%d" % n for n in range(1, count + 1)]
+
+
+@pytest.mark.parametrize("data", ["ordered", "writeback"])
+def test_what_was_stored_is_there(directory: Path, tmp_path: Path, data: str):
+    def check(path: Path, stored: int) -> None:
+        with smq.Client(**kept(path)) as client:
+            (what, count, _), *more = news(client)
+            assert (what, more) == (smq.JOURNAL_RECOVERED, [])
+            assert stored <= count <= stored + 20
+        messages = Journal(path.read_bytes(), may_be_torn=True).messages()
+        check_numbers([message.payload for message in messages], count)
+
+    cut_again_and_again(directory, tmp_path, data, CUTS, PUBLISHER, check)
+
+
+@pytest.mark.parametrize("data", ["ordered", "writeback"])
+def test_frames_that_were_stored_are_there(directory: Path, tmp_path: Path, data: str):
+    def check(path: Path, stored: int) -> None:
+        options = dict(url="stomp://127.0.0.1:1", journal=str(path), outbox_frames=2000, outbox_bytes=1 << 20)
+        with sst.Client(**options) as client:
+            (what, count, _), *more = client.news()
+            assert (what, more) == (sst.JOURNAL_RECOVERED, [])
+            assert stored <= count <= stored + 20
+        frames = Journal(path.read_bytes(), may_be_torn=True).frames()
+        check_numbers([frame.body for frame in frames], count)
+
+    cut_again_and_again(directory, tmp_path, data, max(CUTS // 2, 1), SENDER, check)
 
 
 def test_the_disk_fails_and_comes_back(directory: Path, tmp_path: Path):

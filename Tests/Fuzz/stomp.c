@@ -445,8 +445,11 @@ static void step(uint8_t kind, const uint8_t *data, size_t size) {
             int which = first % token_count;
             uint64_t token = tokens[which];
             uint32_t transaction = first & 128 && transaction_count ? (uint32_t)transactions[0] : 0;
-            if (CHECKED((first & 64 ? sst_nack : sst_ack)(client, token, transaction)) == SST_OK)
-                tokens[which] = tokens[--token_count];
+            sst_bytes list = { data + 1, first & 32 ? size - 1 : 0 }; /* with a bit, there is a byte */
+            int32_t status =
+                first & 32 ? CHECKED((first & 64 ? sst_nack_with : sst_ack_with)(client, token, &list, transaction))
+                           : CHECKED((first & 64 ? sst_nack : sst_ack)(client, token, transaction));
+            if (status == SST_OK) tokens[which] = tokens[--token_count];
         } else {
             CHECKED(sst_ack(client, first, 0));
         }

@@ -55,17 +55,18 @@ def test_acknowledged_before_it_is_written():
     """Nothing is written then, nothing waits, and what comes next is written in its time."""
     with new() as one:
         one.connect(0)
-        for _ in range(2000):
+        for number in range(2000):
             assert one.client.publish("a", b"x", qos=1, quiet=1) == smq.OK
             identifier = publishes(one.sent())[0].id
             assert one.ask() is None
             received(one, b"\x40\x02" + identifier.to_bytes(2, "big"))
             one.now += 25
             smq.library.smq_engine_timed_out(one.client.handle, one.now)
-            assert one.ask() is None and one.sync() == 1
+            assert one.ask() is None and one.sync() == 1 and one.info().stored == number + 1
             if 0xC0 in one.sent():
                 received(one, b"\xd0\0")
         assert one.client.publish("b", b"x", qos=2) == smq.OK and one.ask() is None
+        assert (one.info().accepted, one.info().stored) == (2001, 2000)
         assert smq.library.smq_engine_next_timeout_ms(one.client.handle, one.now) == 20
         one.now += 20
         assert one.ask().operation == smq.STORAGE_WRITE

@@ -382,6 +382,13 @@ asyncio.run(main())
         ("Client(host='mqtt://h')", "the option host is a name or an address; a URL is the first argument"),
         ("Client('ssl://h')", "the scheme is mqtts://"),
         ("Client('https://h')", "the scheme is mqtt:// or mqtts://, and for a WebSocket ws:// or wss://"),
+        ("Client('stomp://h')", "the scheme is STOMP's, which swiftmqtt.stomp.Client speaks"),
+        ("Client('amqp://h')", "the URL begins with amqp://, and MQTT has mqtt://, mqtts://, ws://, wss:// and unix:/"),
+        ("Client('me:secret@h://')", "the URL '…@h://' is wrong at byte 12: '//'"),
+        (
+            "c.publish('a', overflow='newest')",
+            "overflow is \"refuse\" or \"drop_oldest\" or \"drop_newest\" or \"latest\", not 'newest'",
+        ),
         ("Client('unix:socket')", "'unix:socket' is no URL: unix:/path, with a path from the root on"),
         ("Client(U, proxy='localhost:1080')", "the option proxy is a URL, socks5://[user:password@]host[:port] or http://…"),
         ("Client('TCP://h')", "the scheme is mqtt://"),

@@ -460,7 +460,7 @@ def test_full_and_room(server, level):
 def test_overflow():
     client = Client(f"mqtt://127.0.0.1:{free_port()}", outbox_messages=4)
     latest = [client.publish("latest", n, overflow=Overflow.LATEST) for n in range(2)]
-    dropped = [client.publish("a", n, overflow=Overflow.DROP_NEWEST) for n in range(8)]
+    dropped = [client.publish("a", n, overflow="drop_newest") for n in range(8)]
     with pytest.raises(swiftmqtt.PeerError) as told:
         latest[0].wait(1)
     assert told.value.status == Status.REPLACED

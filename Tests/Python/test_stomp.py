@@ -15,6 +15,7 @@ import uuid
 import pytest
 
 from swiftmqtt import TLSCause, stomp
+import swiftmqtt.stomp.aio
 from swiftmqtt.stomp import Client, Completes, Part, State, Status
 
 from .conftest import TLS_LIBRARY, descriptors
@@ -199,7 +200,7 @@ def test_acknowledgements():
         for number in range(3):
             connection.write("MESSAGE", b"m", subscription=0, message_id=number, ack=f"a{number}", destination="/q")
         assert connection.expect("ACK").headers["id"] == "a0"
-        assert connection.expect("NACK").headers["id"] == "a2"
+        assert connection.expect("NACK").headers == {"id": "a2", "requeue": "false"}
         begin = connection.expect("BEGIN")
         ack = connection.expect("ACK")
         assert ack.headers["id"] == "a1" and ack.headers["transaction"] == begin.headers["transaction"]
@@ -210,7 +211,10 @@ def test_acknowledgements():
         first, second, third = (client.receive(PATIENCE) for _ in range(3))
         assert first.token and first.message_id == "0" and first.headers["ack"] == "a0"
         first.ack()
-        client.nack(third.token)
+        with pytest.raises(stomp.ArgumentError) as caught:
+            client.nack(third.token, headers={"receipt": "1"})
+        assert caught.value.status == Status.HEADER
+        client.nack(third.token, headers={"requeue": "false"})
         with client.transaction() as transaction:
             transaction.ack(second)
         with pytest.raises(stomp.ArgumentError) as caught:
@@ -420,6 +424,27 @@ def test_a_connection_that_is_refused():
         assert client.error is caught.value
         client.close()
     assert server.heard[0].headers["login"] == "me" and server.heard[0].headers["passcode"] == "secret"
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_error_that_is_large_or_not_whole(is_whole):
+    """In two pieces: its body is there as far as the buffer has room for it, and as far as it came."""
+    head = b"ERROR\nmessage:no\ncontent-length:5000\n\n"
+    body = bytes(97 + index % 26 for index in range(5000))
+
+    def script(connection: Connection) -> None:
+        connection.expect("CONNECT")
+        connection.raw(head + body[:10])
+        time.sleep(0.1)  # so that it most likely comes in two pieces
+        connection.raw(body[10:] + b"\0" if is_whole else body[10:20])
+
+    with Scripted(script) as server:
+        client = Client(server.url, receive_bytes=1024)
+        with pytest.raises(stomp.PeerError) as caught:
+            client.connect()
+        assert caught.value.status == Status.REFUSED and caught.value.text == "no"
+        assert caught.value.body == body[: 1024 - len(head) if is_whole else 20]
+        client.close()
 
 
 def test_a_rule_that_is_broken():
@@ -635,7 +660,7 @@ def test_overflow_and_urgent():
         for number in range(10):
             client.send("/q", str(number), quiet=number < 8, overflow=stomp.Overflow.DROP_OLDEST)
         with pytest.raises(stomp.PeerError) as caught:
-            client.send("/q", "too late", overflow=stomp.Overflow.DROP_NEWEST)
+            client.send("/q", "too late", overflow="drop_newest")
         assert caught.value.status == Status.DROPPED
         client.send("/q", "alarm", urgent=True, receipt=True)
         client.connect(timeout=PATIENCE)
@@ -760,6 +785,7 @@ def test_a_forgotten_client_gives_its_descriptors_back(coilmq):
         (lambda c: c.send("/q", "a", transaction=65_536), Status.TRANSACTION),
         (lambda c: c.send("/q", "a", cookie=-1), Status.OPTION),
         (lambda c: c.send("/q", "a", overflow=3), Status.OPTION),
+        (lambda c: c.send("/q", "a", overflow="oldest"), Status.OPTION),
         (lambda c: c.send("/q", "a", urgent=2), Status.OPTION),
         (lambda c: c.send("/q", "\ud800"), Status.OPTION),
         (lambda c: c.subscribe("/q", "sometimes"), Status.OPTION),
@@ -789,7 +815,11 @@ def test_wrong_calls(call, status):
         (dict(url="stomp://127.0.0.1:1", oldest=9), "the option oldest=9 is out of its range"),
         (dict(url="stomp://127.0.0.1:1", bind_address="nowhere"), "the option bind_address is out of its range"),
         (dict(url="stomp://127.0.0.1:x"), "the URL 'stomp://127.0.0.1:x' is wrong at byte 18"),
-        (dict(url="mqtt://127.0.0.1"), "the URL 'mqtt://127.0.0.1' is wrong at byte 0"),
+        (dict(url="mqtt://127.0.0.1"), "the URL begins with mqtt://, which is MQTT: swiftmqtt.Client speaks it"),
+        (dict(url="TCP://127.0.0.1"), "the URL begins with tcp://, which is called stomp:// here"),
+        (dict(url="http://127.0.0.1"), "the URL begins with http://, and STOMP has stomp://, stomps://, "),
+        (dict(url="me:secret@a://b"), "is wrong at byte"),
+        (dict(url="unix:socket"), "'unix:socket' is no URL: unix:/path, with a path from the root on"),
         (dict(url="stomp://me:secret@a:x"), "the URL '…@a:x' is wrong"),
         (dict(), "neither a URL nor the option host is given"),
         (dict(host="stomp://a"), "a URL is the first argument"),
@@ -804,6 +834,51 @@ def test_wrong_options(options, said):
         Client(**options)
     assert said in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("on_evnt", "a swiftmqtt client has no attribute 'on_evnt': did you mean on_event?"),
+        ("on_message", "messages come from receive(), or a loop: for message in client"),
+        ("on_error", "did you mean on_event, which is told of each event that is no message?"),
+        ("recieve", "did you mean receive?"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Client, stomp.aio.Client])
+def test_unknown_attributes(kind, name, said):
+    client = kind("stomp://127.0.0.1:1")
+    for wrong in (lambda: setattr(client, name, print), lambda: getattr(client, name)):
+        with pytest.raises(AttributeError) as caught:
+            wrong()
+        assert said in str(caught.value)
+    client.on_event = print
+    with pytest.raises(stomp.ArgumentError, match="on_event is a function, not int"):
+        client.on_event = 5
+    client.close()
+
+
+def test_a_class_of_the_programs_has_its_own_attributes():
+    class Mine(Client):
+        def on_event(self, event):
+            self.told = event
+
+    with pytest.raises(TypeError, match=r"a method on_message\(\) would never be called"):
+        type("Wrong", (Client,), {"on_message": print})
+    client = Mine("stomp://127.0.0.1:1", reconnect=False)
+    client.connect(wait=False)
+    with pytest.raises(stomp.TransportError):
+        client.receive()
+    assert isinstance(client.told, stomp.Disconnected)
+    client.close()
+
+
+def test_a_body_that_has_to_be_encoded_first():
+    client = Client("stomp://127.0.0.1:1")
+    for body in ({"celsius": 21.5}, [21.5]):
+        with pytest.raises(TypeError, match=r"the body is bytes or str, not (dict|list): json.dumps\(\) makes a str of it"):
+            client.send("/q", body)
+    client.close()
 
 
 def test_unknown_options():

@@ -69,6 +69,31 @@ def test_acknowledgements(coilmq, queue):
     asyncio.run(main())
 
 
+def test_acknowledgements_with_headers():
+    def script(connection: Connection) -> None:
+        connection.accept()
+        connection.receipt(connection.expect("SUBSCRIBE"))
+        for number in range(3):
+            connection.write("MESSAGE", b"m", subscription=0, message_id=number, ack=f"a{number}", destination="/q")
+        assert connection.expect("NACK").headers == {"id": "a0", "requeue": "false"}
+        assert connection.expect("ACK").headers == {"id": "a1", "x": "y"}
+        assert connection.expect("BEGIN").headers == {"transaction": "1"}
+        assert connection.expect("NACK").headers == {"id": "a2", "transaction": "1", "requeue": "false"}
+        connection.serve()
+
+    async def main(url: str) -> None:
+        async with Client(url) as client:
+            await client.subscribe("/q", "client-individual")
+            client.nack(await client.receive(PATIENCE), headers={"requeue": "false"})
+            (await client.receive(PATIENCE)).ack(headers={"x": "y"})
+            last = await client.receive(PATIENCE)
+            async with client.transaction() as transaction:
+                transaction.nack(last, headers={"requeue": "false"})
+
+    with Scripted(script) as server:
+        asyncio.run(main(server.url))
+
+
 def test_many_at_once():
     async def main(url: str) -> None:
         async with Client(url, outbox_bytes=20_000) as client:

@@ -23,7 +23,7 @@ STOMP_LIBRARY = LIBRARY.with_name("libswiftstomp.so.1")
 # What the package has no use for: it finds headers itself, and has no transport of the program's. Threads of Python submit
 # by call_soon_threadsafe(), and are no runner's.
 UNUSED = {"sst_header_find", "sst_describe_event", "sst_tls_cause_name", "sst_submit", "sst_runner_start", "sst_runner_stop",
-          "sst_set_log", "sst_set_tap"}
+          "sst_set_log", "sst_set_tap", "sst_log_name", "sst_tls_describe", "sst_tls_describe_certificate"}
 UNUSED_STRUCTS = {"sst_runner", "sst_runner_options", "sst_observed"}
 UNUSED_OPTIONS = {"submit_frames", "submit_bytes"}
 

@@ -237,6 +237,26 @@ def test_nothing_is_left_of_clients_that_come_and_go(server):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 8_000
 
 
+@pytest.mark.parametrize("package, scheme", [("swiftmqtt", "mqtt"), ("swiftmqtt.stomp", "stomp")])
+def test_memory_that_a_client_does_not_use_is_not_there(environment, package, scheme):
+    """More than a megabyte each; two clients are made before, and what libc kept of those that were closed is used again."""
+    text = f"""
+import resource, {package}
+from {package} import Client
+
+def made(count):
+    return [Client("{scheme}://127.0.0.1:1") for _ in range(count)]
+
+for client in made(2):
+    client.close()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+clients = made(20)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 20)
+"""
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, env=environment)
+    assert float(found.stdout) < 200, found.stderr
+
+
 def test_nothing_is_left_of_a_client_that_is_used_for_long(server, level):
     with Client(server.url) as client:
         client.subscribe(level, 1).wait(5)

@@ -169,6 +169,44 @@ def test_rabbitmq_delivers_what_was_refused_again(rabbitmq, queue, clients):
     again.ack()
 
 
+def test_rabbitmq_drops_what_is_refused_for_good(rabbitmq, queue, clients):
+    """NACK with the header requeue, also in a transaction; without it the message comes again."""
+    client = clients(rabbitmq)
+    for number in range(3):
+        client.send(queue, str(number))
+    client.subscribe(queue, ack="client-individual", headers={"prefetch-count": "1"}, timeout=PATIENCE)
+    client.receive(timeout=PATIENCE).nack(headers={"requeue": "false"})
+    with client.transaction() as transaction:
+        transaction.nack(client.receive(timeout=PATIENCE), headers={"requeue": "false"})
+    last = client.receive(timeout=PATIENCE)
+    assert last.text() == "2"
+    last.nack(headers={"requeue": "true"})
+    again = client.receive(timeout=PATIENCE)
+    assert again.text() == "2" and again.headers["redelivered"] == "true"
+    again.ack(headers={"x-seen": "yes: it is"})
+    client.disconnect(drain_ms=5000)
+    # Nothing is left.
+    other = clients(rabbitmq)
+    other.subscribe(queue, timeout=PATIENCE)
+    other.send(queue, "last")
+    assert other.receive(timeout=PATIENCE).text() == "last"
+
+
+def test_rabbitmq_moves_what_is_refused_for_good_to_the_dead_letter_exchange(rabbitmq, queue, clients):
+    client = clients(rabbitmq)
+    dead = f"{queue}-dead"
+    client.subscribe(dead, timeout=PATIENCE)
+    # The default exchange has each queue by its name.
+    headers = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead.removeprefix("/queue/")}
+    client.subscribe(queue, ack="client-individual", headers=headers, timeout=PATIENCE)
+    client.send(queue, "no", headers=headers)
+    message = client.receive(timeout=PATIENCE)
+    assert message.text() == "no" and message.token
+    message.nack(headers={"requeue": "false"})
+    moved = client.receive(timeout=PATIENCE)
+    assert moved.text() == "no" and not moved.token and moved.headers["x-first-death-reason"] == "rejected"
+
+
 def test_rabbitmq_does_not_say_which_frame_it_refuses(rabbitmq, clients):
     client = clients(rabbitmq, reconnect=False)
     with pytest.raises(stomp.PeerError) as caught:

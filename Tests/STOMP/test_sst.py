@@ -6,8 +6,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -164,8 +166,6 @@ def test_a_selector(brokers, queue):
 
 def test_it_reconnects(rabbit, queue, tmp_path):
     """The connection is cut in between, and what comes after it is printed."""
-    import socket
-    import threading
     place = re.search(r"@(.*):(\d+)", rabbit[1])
     listener = socket.create_server(("127.0.0.1", 0))
     carried: list[socket.socket] = []
@@ -238,6 +238,48 @@ def test_a_version_without_heart_beats(rabbitmq):
     assert "STOMP 1.0 is chosen by RabbitMQ" in printed and "note  heart-beat  STOMP 1.0 has none" in printed
 
 
+@pytest.mark.parametrize("asked, text", [
+    ("0,0", "there will be none, as --heart-beat asks"), ("5000,0", "only this client sends one, as --heart-beat asks"),
+])
+def test_no_heart_beats(rabbitmq, asked, text):
+    note, advice = re.search(r"^  note  heart-beat  (.*)\n +-> (.*)$", fine("check", rabbitmq.url, "--heart-beat", asked), re.M).groups()
+    assert note == text and advice.startswith("a dead link is noticed by TCP only")
+
+
+@pytest.mark.parametrize("greeting, answer, why", [
+    (b"SSH-2.0-OpenSSH_9.2\r\n", b"", "a command is CONNECTED, MESSAGE, RECEIPT or ERROR"),
+    (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", "a command is CONNECTED, MESSAGE, RECEIPT or ERROR"),
+    (b"", b"AMQP\0\0\x09\x01", "it closed the connection"),
+    (b"", None, "Connection reset by peer"),
+], ids=["SSH", "HTTP", "AMQP", "reset"])
+def test_what_is_no_stomp_server(greeting, answer, why):
+    def serve():
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                peer.sendall(greeting)
+                # What is unread when a socket is closed makes a reset of it.
+                peer.recv(1 if answer is None else 65_536)
+                peer.sendall(answer or b"")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        port = listener.getsockname()[1]
+        said = f"the peer does not answer as a STOMP server: {why}"
+        for command, *more in (("send", "-n"), ("receive",)):
+            result = sst(command, "-h", "127.0.0.1", "-p", port, "-t", "/queue/a", *more)
+            assert result.returncode == 1
+            assert result.stderr == f"sst {command}: cannot connect to 127.0.0.1 port {port}: {said}\n"
+        result = sst("check", "-h", "127.0.0.1", "-p", port)
+        assert result.returncode == 5 and f"  fail  connect     {said}\n" in result.stdout and "-> this port " in result.stdout
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(PATIENCE)
+
+
 def test_a_login_that_is_wrong(rabbitmq):
     result = sst("check", rabbitmq.url, "-u", "guest", "-P", "secret")
     assert result.returncode == 5 and "Access refused for user 'guest'" in result.stdout and "-P" in result.stdout
@@ -266,7 +308,120 @@ def test_what_does_not_speak_tls(rabbitmq):
 
 def test_debug_tells_each_step(rabbit, queue):
     result = sst("send", *rabbit, "-t", queue, "-n", "-d")
-    assert result.returncode == 0 and "is connected, with STOMP 1.2" in result.stderr and "guest" not in result.stderr
+    assert result.returncode == 0 and "is connected, with STOMP 1.2" in result.stderr
+    lines = result.stderr.splitlines()
+    [connect] = [line for line in lines if line.startswith('Client sends CONNECT (accept-version "1.0,1.1,1.2", host "/", ')]
+    assert 'login "guest", passcode, ' in connect
+    assert any(line.startswith('Client receives CONNECTED (') for line in lines)
+    assert f'Client sends SEND (destination "{queue}", ' in result.stderr and "body of 0 bytes" in result.stderr
+    assert 'Client receives RECEIPT (receipt-id "' in result.stderr
+
+
+def test_debug_shows_no_passcode(rabbitmq, queue):
+    result = sst("send", "-L", rabbitmq.url.replace("guest:guest", "guest:s3cret"), "-t", queue, "-n", "-d")
+    assert result.returncode == 5 and "s3cret" not in result.stderr and "receives ERROR (" in result.stderr
+    assert 'login "guest", passcode, ' in result.stderr
+
+
+# ---- inspect, stats
+
+
+@pytest.fixture
+def running(rabbit, queue, tmp_path):
+    """sst receive, with an inspection socket."""
+    path = tmp_path / "socket"
+    child = subprocess.Popen([SST, "receive", *rabbit, "-t", queue, "--inspect", path], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, env=environment())
+    wait_for(lambda: path.exists() and "connected" in sst("stats", path).stdout)
+    yield path
+    child.send_signal(signal.SIGTERM)
+    child.wait(PATIENCE)
+    child.stderr.close()
+
+
+def inspected(path, *options: object) -> subprocess.Popen:
+    """sst inspect, once the client has let it in."""
+    child = subprocess.Popen([SST, "inspect", path, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True, env=environment())
+    connections = ["ss", "-xH", "state", "connected", "src", str(path)]
+    wait_for(lambda: subprocess.run(connections, capture_output=True, text=True, check=False).stdout.strip())
+    return child
+
+
+def test_frames_are_lines(rabbit, running, queue):
+    child = inspected(running, "--filter", f"MESSAGE ACK {queue[:12]}*", "-C", 1, "-W", 20)
+    fine("send", *rabbit, "-t", queue, "-m", '{"id": 7}', "-H", "colour:red")
+    printed, complaint = child.communicate(timeout=PATIENCE)
+    assert (child.returncode, complaint) == (0, "")
+    assert re.fullmatch(rf"\d{{4}}-\d\d-\d\dT[0-9:.]+Z < MESSAGE {queue} 9 bytes subscription \S+ ack \S+ message-id .*\n", printed)
+
+
+def test_frames_as_json(rabbit, running, queue):
+    child = inspected(running, "--filter", "received", "--json", "-C", 1, "-W", 20)
+    fine("send", *rabbit, "-t", queue, "-m", '{"id": 7}', "-H", "colour:red")
+    told = json.loads(child.communicate(timeout=PATIENCE)[0])
+    assert (told["frame"], told["direction"], told["headers"]["colour"]) == ("MESSAGE", "received", "red")
+    assert (told["format"], told["body"], told["body_bytes"]) == ("JSON", {"id": 7}, 9)
+
+
+def test_the_time_is_up(running):
+    result = sst("inspect", running, "-W", 1)
+    assert result.returncode == 27 and "the time of -W is up" in result.stderr
+
+
+def test_numbers(rabbit, running, queue):
+    fine("send", *rabbit, "-t", queue, "-m", "x")
+    wait_for(lambda: re.search(r"messages_received +1$", fine("stats", running), re.M))
+    printed = fine("stats", running)
+    assert printed.startswith(f"{running}\n  state                     connected\n  protocol                  1.2\n")
+    [told] = json.loads(fine("stats", running, "--json"))
+    assert (told["socket"], told["state"], told["protocol"]) == (str(running), "connected", 12) and "client_id" not in told
+    metrics = fine("stats", running, "--prometheus")
+    assert f'# TYPE swiftstomp_held gauge\nswiftstomp_held{{socket="{running}"}} 0\n' in metrics
+    assert f'\nswiftstomp_messages_received_total{{socket="{running}"}} 1\n' in metrics
+    assert metrics.count("# HELP ") == metrics.count("# TYPE ")
+
+
+def test_a_capture(rabbit, running, queue, tmp_path):
+    """What comes over the socket is a capture: sst reads it again, and smq says what it is."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as reader:
+        reader.connect(str(running))
+        capture = reader.recv(1 << 18)
+        fine("send", *rabbit, "-t", queue, "-m", "x\x1b[2J")
+        while b"\nACK\n" not in capture and b"ACK\nid" not in capture:
+            capture += reader.recv(1 << 18)
+    (tmp_path / "file").write_bytes(capture)
+    lines = fine("inspect", tmp_path / "file").splitlines()
+    assert [re.search("[<>] [A-Z]+", line)[0] for line in lines] [-2:] == ["< MESSAGE", "> ACK"]
+    assert "\x1b" not in fine("inspect", tmp_path / "file", "--json")
+    result = sst("inspect", tmp_path / "file", program=SMQ)
+    assert result.returncode == 1 and "these are frames of STOMP, which sst inspect shows" in result.stderr
+    (tmp_path / "half").write_bytes(capture[:-10])
+    result = sst("inspect", tmp_path / "half")
+    assert result.returncode == 0 and len(result.stdout.splitlines()) == len(lines) - 1
+    assert "the capture ends in the middle of a block" in result.stderr
+
+
+def test_an_inspection_socket_that_cannot_be_made(rabbit, queue, running):
+    result = sst("send", *rabbit, "-t", queue, "-n", "--inspect", running)
+    assert result.returncode == 1 and f"--inspect {running}: Address already in use" in result.stderr
+    result = sst("send", *rabbit, "-t", queue, "-n", "--inspect", "/nowhere/at/all")
+    assert result.returncode == 1 and "--inspect /nowhere/at/all: No such file or directory" in result.stderr
+
+
+def test_an_inspection_socket_of_an_options_file(rabbit, queue, tmp_path):
+    (tmp_path / "sst_send").write_text(f"--inspect {tmp_path}/s\n-t {queue}\n")
+    child = subprocess.Popen([SST, "send", *rabbit, "-l"], stdin=subprocess.PIPE,
+                             env=environment(XDG_CONFIG_HOME=str(tmp_path)))
+    wait_for(lambda: (tmp_path / "s").exists())
+    child.communicate(b"", timeout=PATIENCE)
+    assert child.returncode == 0 and not (tmp_path / "s").exists()
+
+
+def test_a_client_that_is_not_there(tmp_path):
+    for command in ("inspect", "stats"):
+        result = sst(command, tmp_path / "none")
+        assert result.returncode == 1 and "none: No such file or directory" in result.stderr
 
 
 # ---- bench
@@ -301,7 +456,11 @@ def test_bench_in_words(rabbitmq):
     ("send -t a -n -H host:x", "the library writes host itself: --virtual-host sets it"),
     ("receive -t a --ack all", "needs auto, client or client-individual"), ("receive -t a -F %q", "unknown '%q'"),
     ("send -t a -l --repeat 2", "--repeat cannot be used with -l"), ("send -t a -f /nonexistent", "cannot open /nonexistent"),
-    ("send -t a -n --proxy nonsense://h", "--proxy: the form is"), ("frob", '"frob" is not a command: use send, receive, bench, check'),
+    ("send -t a -n --inspect " + "p" * 108, "--inspect: a path has at most 107 bytes"),
+    ("inspect", "what to look at is required"), ("stats", "an inspection socket is required"),
+    ("inspect a --filter SEMD", "is not names of frames"), ("stats a --json --prometheus", "cannot be used together"),
+    ("inspect a b c d e f g", "at most 6 clients"), ("inspect -t a", "-t is not an option of sst inspect"),
+    ("send -t a -n --proxy nonsense://h", "--proxy: the form is"), ("frob", '"frob" is not a command: use send, receive, bench, check, inspect, stats'),
 ])
 def test_what_is_wrong_is_said(line, text):
     result = sst(*line.split())
@@ -317,13 +476,22 @@ def test_an_options_file(rabbitmq, queue, tmp_path):
     (tmp_path / "sst_send").write_text(f"# a comment\n-L {rabbitmq.url}\n-t {queue}\n-H spaced: out here\n")
     fine("send", "-n", XDG_CONFIG_HOME=str(tmp_path))
     assert "spaced:out here" in fine("receive", "-L", rabbitmq.url, "-t", queue, "-C", 1, "-F", "%h")
+    (tmp_path / "sst_send").write_text("# a comment\n\n-t /queue/a\n--colour red\n")
+    assert sst("send", "-n", XDG_CONFIG_HOME=str(tmp_path)).stderr.startswith(
+        f'sst send: {tmp_path}/sst_send:4: unknown option "--colour"\n')
 
 
 def test_help_and_version():
     assert fine("--version").startswith("sst, a STOMP client for the command line, on libswiftstomp ")
-    for command in ("send", "receive", "bench", "check"):
+    for command in ("send", "receive", "bench", "check", "inspect", "stats"):
         printed = fine(command, "--help")
         assert printed == fine("help", command) and max(map(len, printed.splitlines())) <= 100
+
+
+def test_each_command_says_what_its_destination_is():
+    told = {re.search(r"  -t, --destination DESTINATION\n((?: {26}.*\n)+)", fine(command, "--help"))[1]
+            for command in ("send", "receive", "bench", "check")}
+    assert len(told) == 4
 
 
 def test_completion():

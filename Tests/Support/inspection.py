@@ -93,12 +93,13 @@ class Reader:
         else:
             assert kind == PACKET
             interface, high, low, captured, length = struct.unpack_from("<IIIII", body)
-            assert interface < len(self.names) and captured >= 52
+            assert interface < len(self.names)
             data = body[20 : 20 + captured]
+            tags = tags_size(data)
             found = options(body[20 + (captured + 3) // 4 * 4 :])
             flags = struct.unpack("<I", found[2])[0]
             assert flags in (1, 2)
-            self.packets.append(Seen(flags == 2, length - 52, data[52:], found.get(1, b"").decode(), high << 32 | low))
+            self.packets.append(Seen(flags == 2, length - tags, data[tags:], found.get(1, b"").decode(), high << 32 | low))
 
 
 def blocks(data: bytes):
@@ -107,6 +108,16 @@ def blocks(data: bytes):
         assert size % 4 == 0 and 12 <= size <= len(data) and data[size - 4 : size] == data[4:8]
         yield kind, data[8 : size - 4]
         data = data[size:]
+
+
+def tags_size(data: bytes) -> int:
+    """How many bytes there are before a packet (link type 252): tags, the last of which is 0."""
+    at = 0
+    while True:
+        tag, size = struct.unpack_from(">HH", data, at)
+        at += 4 + size
+        if tag == 0:
+            return at
 
 
 def options(data: bytes) -> dict[int, bytes]:

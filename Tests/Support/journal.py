@@ -48,6 +48,19 @@ class Message:
     state: str = "new"
 
 
+@dataclass
+class Frame:
+    """SEND, as libswiftstomp keeps it."""
+
+    serial: int
+    cookie: int
+    quiet: bool
+    dialect: int
+    receipt: bytes
+    headers: list[bytes]  # lines, but for the receipt
+    body: bytes
+
+
 class Journal:
     """The commits of a file in which none has failed, from the oldest on. `may_be_torn`: power may have failed while the last
     one was written, which is left out then."""
@@ -99,6 +112,33 @@ class Journal:
             elif record.kind == 4:
                 found.pop(key, None)
         return [message for _, message in sorted(((key[0], message.serial), message) for key, message in found.items())]
+
+    def frames(self) -> list[Frame]:
+        """All of which a journal of libswiftstomp has a record, ended or not, in their order."""
+        found = [self.frame(record) for commit in self.commits for record in commit.records if record.kind == 16]
+        return [frame for _, frame in sorted({frame.serial: frame for frame in found}.items())]
+
+    def waiting_frames(self) -> list[Frame]:
+        """Those that the next process has to send, in their order."""
+        found: dict[int, Frame] = {}
+        for record in (record for commit in self.commits for record in commit.records):
+            assert record.flags == 0
+            if record.kind == 16:
+                found[record.subject] = self.frame(record)
+            else:
+                assert record.kind == 17 and not record.body
+                found.pop(record.subject, None)
+        return sorted(found.values(), key=lambda frame: frame.serial)
+
+    @staticmethod
+    def frame(record: Record) -> Frame:
+        """That of a record of kind 16."""
+        serial, cookie, flags, dialect = struct.unpack_from("<QQBB", record.body)
+        head, blank, body = record.body[18:].partition(b"\n\n")
+        command, receipt, *headers = head.split(b"\n")
+        assert command == b"SEND" and receipt[:8] == b"receipt:" and receipt[8:].isdigit() and len(receipt) == 18
+        assert blank and body[-1] == 0 and flags in (0, 1)
+        return Frame(serial, cookie, bool(flags), dialect, receipt[8:], headers, body[:-1])
 
     @staticmethod
     def is_whole(block: bytes) -> bool:

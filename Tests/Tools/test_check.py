@@ -116,7 +116,7 @@ def test_there_is_no_such_socket():
     ("silent", r"MQTT 3\.1: no answer in time \(connack\)", "it accepts connections but does not answer: check that it speaks MQTT"),
     ("closing", r"MQTT 3\.1: the broker closed .*", "this port may speak TLS"),
     # 3.1 does not look at what gives a web server away to the others.
-    ("web", r"MQTT 3\.1: the broker (violated the protocol|closed the connection).*", "this port "),
+    ("web", r"MQTT 3\.1: the (peer does not answer as an MQTT server|broker closed the connection).*", "this port "),
     ("refusing", r"MQTT 3\.1: refused: Not authorized", "the user name (-u) or the password (-P) is wrong or missing"),
 ])
 def test_it_is_no_broker(misbehaving, way: str, text: str, advice: str):

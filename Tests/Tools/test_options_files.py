@@ -42,5 +42,5 @@ def test_a_value_is_of_its_own_line(tmp_path: Path, text: str):
     file = tmp_path / "options"
     file.write_text(text)
     result = smq("pub", "-t", "a", "-m", "x", "-o", file)
-    assert result.returncode == 1 and result.stderr.startswith(b"smq pub: in an options file: -")
+    assert result.returncode == 1 and result.stderr.startswith(f"smq pub: {file}:1: -".encode())
     assert b" needs a " in result.stderr

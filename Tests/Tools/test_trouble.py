@@ -62,7 +62,7 @@ def test_other_ways_to_connect(options: list[str], text: str):
 @each_command
 @pytest.mark.parametrize("way, code, text", [
     ("closing", 1, "the broker closed the connection without giving a reason"),
-    ("web", 1, r"the broker violated the protocol: .*"),
+    ("web", 1, r"the peer does not answer as an MQTT server: .*"),
     ("refusing", 5, "refused: Not authorized"),
 ])
 def test_it_is_no_broker(misbehaving, command: str, way: str, code: int, text: str):

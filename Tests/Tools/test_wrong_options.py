@@ -177,23 +177,23 @@ def test_other(arguments: list[str], text: str):
 
 
 @pytest.mark.parametrize("text, line", [
-    ("-z 1", 'smq pub: in an options file: unknown option "-z"'),
-    ("-q 7", 'smq pub: in an options file: -q: QoS is 0, 1 or 2, not "7"'),
-    ("-t", "smq pub: in an options file: -t needs a value: TOPIC"),
-    ("-o another", "smq pub: in an options file: -o is not allowed there"),
-    ("--help", "smq pub: in an options file: --help is not allowed there"),
-    ("\0\1\2", "smq pub: in an options file: a word is neither an option nor the value of one"),
-    ("-\0\1", 'smq pub: in an options file: unknown option "-\\x00..."'),
+    ("-z 1", 'unknown option "-z"'),
+    ("-q 7", '-q: QoS is 0, 1 or 2, not "7"'),
+    ("-t", "-t needs a value: TOPIC"),
+    ("-o another", "-o is not allowed there"),
+    ("--help", "--help is not allowed there"),
+    ("\0\1\2", "a word is neither an option nor the value of one"),
+    ("-\0\1", 'unknown option "-\\x00..."'),
 ])
 @pytest.mark.parametrize("where", ["-o", "--options-file=", "default"])
 def test_file_of_options(tmp_path: Path, text: str, line: str, where: str):
     file = tmp_path / "mosquitto_pub"
-    file.write_text(f"# a comment\n{text}\n")
+    file.write_text(f"# a comment\n\n{text}\n")
     if where == "default":
         result = smq(*PUB, XDG_CONFIG_HOME=str(tmp_path))
     else:
         result = smq(*PUB, *([where, file] if where == "-o" else [f"{where}{file}"]))
-    assert line_of(result).splitlines()[0] == line
+    assert line_of(result).splitlines()[0] == f"smq pub: {file}:3: {line}"
 
 
 # Where a password may stand by mistake. It is in no message.

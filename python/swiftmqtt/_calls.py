@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 from . import _abi, properties
-from ._checks import buffer, encoded_text, flag, number_to, seconds
+from ._checks import buffer, encoded_text, flag, number_to, one_of, seconds
 from ._core import Core, Finish
 from ._library import LIBRARY, QUICK
 from ._reference import Lent
 from ._source import puller
-from .constants import Protocol, Status
+from .constants import Overflow, Protocol, Status
 from .errors import ArgumentError, check, error
 from .message import Subscription
 from .properties import Properties, UserProperties
@@ -60,7 +60,7 @@ class Calls(Core):
         qos: int = 0,
         retain: bool = False,
         expiry_s: int = 0,
-        overflow: int = 0,
+        overflow: str | int = 0,
         urgent: bool = False,
         quiet: bool = False,
         stored: bool = True,
@@ -97,7 +97,7 @@ class Calls(Core):
         if stored is not True:
             struct.store = not flag("stored", stored)
         if overflow:
-            struct.overflow = number_to("overflow", overflow, 3, Status.OPTION)
+            struct.overflow = one_of("overflow", overflow, Overflow)
         if expiry_s:
             struct.expiry_s = number_to("expiry_s", expiry_s, 0xFFFFFFFF, Status.OPTION)
         if (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any
 
 from .constants import Status
@@ -58,3 +59,23 @@ def function(name: str, value: Any) -> None:
     """A function, or None."""
     if value is not None and not callable(value):
         raise ArgumentError(Status.OPTION, f"{name} is a function, not {type(value).__name__}")
+
+
+def one_of(name: str, value: Any, known: type[IntEnum]) -> int:
+    """A member of an enumeration, its number, or its name in small letters."""
+    found = member(value, known)
+    if found is None:
+        raise ArgumentError(Status.OPTION, f"{name} is {choice(known)}, not {value!r}")
+    return found
+
+
+def member(value: Any, known: type[IntEnum]) -> IntEnum | None:
+    """That member, if there is one."""
+    if isinstance(value, str):
+        return next((one for one in known if one.name.lower() == value), None)
+    return next((one for one in known if isinstance(value, int) and one == value), None)
+
+
+def choice(known: type[IntEnum]) -> str:
+    """The names, for an error: '"refuse" or "drop_oldest"'."""
+    return " or ".join(f'"{one.name.lower()}"' for one in known)

@@ -17,6 +17,7 @@ from . import _abi, _options
 from ._answers import Connected, ServerLimits
 from ._checks import flag, function, number_to
 from ._library import LIBRARY, QUICK, WITH_ERRNO
+from ._memory import block_of
 from ._undelivered import Failures, count_in
 from ._websocket import WebSocketRequestHook
 from .constants import LogItem, LogLevel, OptionFlag, Protocol, State, Status
@@ -134,7 +135,7 @@ class Core:
         self._was_up = False  # when it was last asked to disconnect
 
         size = LIBRARY.smq_client_size(ctypes.byref(built))
-        block = (ctypes.c_uint64 * ((size + 7) // 8))()
+        block = block_of(size)
         handle = ctypes.c_void_p()
         status = WITH_ERRNO.smq_client_init(
             block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._checks import function
@@ -39,11 +39,11 @@ INSTEAD = {
 }
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def meant(name: str, known: Iterable[str], instead: Mapping[str, str] = INSTEAD) -> str:
     """What is to be said behind the name: what there is instead, which of the known names was meant, or nothing."""
     known = list(known)
-    if name in INSTEAD:
-        return f": {INSTEAD[name]}"
+    if name in instead:
+        return f": {instead[name]}"
     if ELSEWHERE.get(name) in known:
         return f": did you mean {ELSEWHERE[name]}?"
     from difflib import get_close_matches
@@ -56,22 +56,25 @@ class Named:
     """What has only the attributes that it is known to have. A class derived from it may have more, but for what looks
     like a callback and is none."""
 
+    _instead: Mapping[str, str] = INSTEAD
+    _checked_function = staticmethod(function)
+
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         if not _is_ours(cls):
             for name in vars(cls):
-                if name in INSTEAD and not hasattr(super(cls, cls), name):
-                    raise TypeError(f"a method {name}() would never be called: {INSTEAD[name]}")
+                if name in cls._instead and not hasattr(super(cls, cls), name):
+                    raise TypeError(f"a method {name}() would never be called: {cls._instead[name]}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name[0] == "_":
             object.__setattr__(self, name, value)
             return
         if name not in self.__dict__ and not hasattr(type(self), name):
-            if _is_ours(type(self)) or name in INSTEAD or name.startswith("on_"):
+            if _is_ours(type(self)) or name in self._instead or name.startswith("on_"):
                 raise AttributeError(self._unknown(name))
         if name.startswith("on_"):
-            function(name, value)
+            self._checked_function(name, value)
         object.__setattr__(self, name, value)
 
     if not TYPE_CHECKING:
@@ -81,7 +84,7 @@ class Named:
 
     def _unknown(self, name: str) -> str:
         said = f"a {type(self).__module__.partition('.')[0]} client has no attribute {name!r}"
-        return said + meant(name, [known for known in dir(type(self)) if known[0] != "_"])
+        return said + meant(name, [known for known in dir(type(self)) if known[0] != "_"], self._instead)
 
 
 def _is_ours(cls: type) -> bool:

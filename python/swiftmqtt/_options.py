@@ -73,6 +73,7 @@ SCHEMES = {
     "tcp": "the scheme is mqtt://",
     **dict.fromkeys(("tls", "ssl", "mqtt+ssl", "mqtt+tls"), "the scheme is mqtts://"),
     **dict.fromkeys(("http", "https"), "the scheme is mqtt:// or mqtts://, and for a WebSocket ws:// or wss://"),
+    **dict.fromkeys(("stomp", "stomps"), "the scheme is STOMP's, which swiftmqtt.stomp.Client speaks"),
     "mqtt+unix": "the scheme is unix:, as in unix:/run/mosquitto.sock",
 }
 _IN_TLS = "it is a part of tls: tls=swiftmqtt.TLS({})"
@@ -298,7 +299,12 @@ def _about_scheme(url: str) -> str:
     """What is to be said if that is what is wrong."""
     if scheme_of(url) == "unix":
         return "" if url.startswith("unix:/") else f"{url!r} is no URL: unix:/path, with a path from the root on"
-    return SCHEMES.get(scheme_of(url), "")
+    scheme = scheme_of(url)
+    # What has other characters is no scheme, and may be a password.
+    if scheme in PORTS or not scheme.replace("+", "").isalnum():
+        return ""
+    known = ", ".join(f"{name}://" for name in PORTS)
+    return SCHEMES.get(scheme, f"the URL begins with {scheme}://, and MQTT has {known} and unix:/")
 
 
 def servers(struct: _abi.Options, url: str | None) -> list[str]:

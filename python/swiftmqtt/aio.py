@@ -247,7 +247,7 @@ class Client(LoopClient):
         qos: int = 0,
         retain: bool = False,
         expiry_s: int = 0,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         stored: bool = True,
         content_type: str | None = None,

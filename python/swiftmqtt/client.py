@@ -255,7 +255,7 @@ class Client(Waiting):
         qos: int = 0,
         retain: bool = False,
         expiry_s: int = 0,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         quiet: bool = False,
         stored: bool = True,
@@ -273,7 +273,7 @@ class Client(Waiting):
         payload        bytes, str, dict, …: the adapters encode it; MQTT 5.0 also sends its content type
         qos, retain    as in the specification
         expiry_s       after how many seconds the message is of no use any more; 0: never
-        overflow       what happens to it when there is no room: Overflow
+        overflow       what happens to it when there is no room: Overflow, or its name, such as "drop_oldest"
         urgent         it is sent before all messages that are not urgent, and has room of its own
         quiet          success is not reported: the token only ends if the message fails
         stored         False: the journal does not get it, and it ends with the process; QoS 1 only

@@ -10,10 +10,7 @@ extension FrameQueue {
   }
 
   /// Whether something has happened that the journal has not been told.
-  var hasNews: Bool { isJournaled && stored.element.nextChange != nil }
-
-  /// Whether one more frame can be stored, as soon as there is room for it here.
-  var canStore: Bool { stored.element.hasRoom }
+  var hasNews: Bool { isJournaled && (stored.element.nextChange != nil || late > 0) }
 
   // MARK: A commit
 
@@ -21,10 +18,14 @@ extension FrameQueue {
   /// all.
   @_optimize(size)
   mutating func tell(_ commit: inout Commit, place: UInt32) -> Bool {
-    while let entry = stored.element.nextChange {
-      guard tell(entry, &commit, place: place) else { return false }
-    }
-    return true
+    repeat {
+      addLate()
+      while let entry = stored.element.nextChange {
+        guard tell(entry, &commit, place: place) else { return false }
+      }
+      // What need not be said has left its entries.
+    } while late > 0 && stored.element.hasRoom
+    return late == 0
   }
 
   /// Adds the frame that is in the oldest commit once more. Returns false if there is none, or if the commit is full.

@@ -186,6 +186,7 @@ extension STOMPSession {
   /// Returns false: there is nothing to be written, nor to wait for.
   private mutating func nothingIsNew() -> Bool {
     journal.element.rest()
+    journal.element.durablePosition = outbox.stored.element.lastSerial
     outbox.stored.element.newBytes = 0
     return false
   }

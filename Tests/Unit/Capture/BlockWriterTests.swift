@@ -48,7 +48,8 @@ import Testing
   @Test func packet() {
     let block = Self.written {
       $0.packet(
-        Self.packet(isSent: true, length: 9, outbox: .init(messages: 12, inFlight: 3)), "ab".bytes.span,
+        Self.packet(isSent: true, length: 9, outbox: .init(messages: 12, inFlight: 3)), of: .mqtt,
+        "ab".bytes.span,
         "cde".bytes.span)
     }
     #expect(
@@ -61,7 +62,7 @@ import Testing
         0, 0, 2,
         0, 25, 0, 4, 0, 0, 0xC0, 1, 0, 26, 0, 4, 0, 0, 7, 0x5B, 0, 0, 0, 0,
       ])
-    #expect(BlockWriter.packetOffset == 80)
+    #expect(BlockWriter.packetOffset(of: .mqtt) == 80)
     #expect(Array(block[80..<88]) == "abcde\0\0\0".bytes)
     #expect(Array(block[88..<92]) == [1, 0, 22, 0])
     #expect(Array(block[92..<116]) == "outbox 12, in flight 3\0\0".bytes)
@@ -70,19 +71,34 @@ import Testing
 
   /// The addresses and ports change places, and there is no comment.
   @Test func aReceivedPacketOfATrace() {
-    let block = Self.written { $0.packet(Self.packet(isSent: false, length: 0, outbox: nil), Span(), Span()) }
+    let block = Self.written {
+      $0.packet(Self.packet(isSent: false, length: 0, outbox: nil), of: .mqtt, Span(), Span())
+    }
     #expect(Array(block[40..<52]) == [127, 0, 0, 2, 0, 21, 0, 4, 127, 0, 0, 1])
     #expect(Array(block[80..<92]) == [2, 0, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0])
     #expect(block.count == 96)
   }
 
+  /// Wireshark shows frames of STOMP as text.
+  @Test func aFrameOfSTOMP() {
+    let block = Self.written {
+      $0.packet(Self.packet(isSent: true, length: 5, outbox: nil), of: .stomp, "SEND\0".bytes.span, Span())
+    }
+    #expect(Array(block[28..<48]) == [0, 12, 0, 16] + "data-text-lines\0".bytes)
+    #expect(Array(block[76..<92]) == [0, 25, 0, 4, 0, 0, 0xC0, 1, 0, 26, 0, 4, 0, 0, 0xF0, 0xAD])
+    #expect(Array(block[92..<96]) == [0, 0, 0, 0])
+    #expect(BlockWriter.packetOffset(of: .stomp) == 96)
+    #expect(Array(block[96..<104]) == "SEND\0\0\0\0".bytes)
+  }
+
   /// With the largest numbers, a packet of any size takes no more than is said.
-  @Test(arguments: 0..<9)
-  func theOverheadIsEnough(_ size: Int) {
+  @Test(arguments: 0..<9, [CapturedProtocol.mqtt, .stomp])
+  func theOverheadIsEnough(_ size: Int, _ content: CapturedProtocol) {
     let data = [UInt8](repeating: 1, count: size)
     let block = Self.written(room: size + BlockWriter.packetOverhead) {
       $0.packet(
-        Self.packet(isSent: true, length: size, outbox: .init(messages: .max, inFlight: .max)), data.span,
+        Self.packet(isSent: true, length: size, outbox: .init(messages: .max, inFlight: .max)), of: content,
+        data.span,
         Span())
     }
     #expect(block.count % 4 == 0)

@@ -10,10 +10,9 @@ final class JournalHarness {
   let version: ProtocolVersion
   private let configure: (inout SessionHarness.Options) -> Void
   private(set) var session: SessionHarness
-  /// What is on the disk.
-  private(set) var file: [UInt8]
+  private var disk: JournalDisk
   /// What is being written.
-  private(set) var pending: [(offset: Int, bytes: [UInt8])] = []
+  var pending: [(offset: Int, bytes: [UInt8])] { disk.pending }
 
   init(
     _ version: ProtocolVersion, blocks: UInt32 = 32,
@@ -25,10 +24,7 @@ final class JournalHarness {
       $0.unreleasedMaximum = 16
       configure(&$0)
     }
-    var first = [UInt8](repeating: 0, count: Block.size)
-    var span = first.mutableSpan
-    Superblock(salt: Salt(low: 5, high: 6), blocks: blocks, owner: Salt(low: 7, high: 8)).encode(into: &span)
-    file = first + first + [UInt8](repeating: 0, count: Int(blocks) * Block.size)
+    disk = JournalDisk(blocks: blocks)
     session = SessionHarness(version, configure: self.configure)
     try recover()
   }
@@ -41,13 +37,7 @@ final class JournalHarness {
   @discardableResult
   func write() -> Bool {
     guard Self.prepare(&session.session, now, wallClock) else { return false }
-    let blocks = Self.blocks(&session.session)
-    let runs = session.session.journalRuns
-    let first = Int(runs.first.count) * Block.size
-    pending = [(Int(runs.first.block) * Block.size, Array(blocks[0..<first]))]
-    if runs.second.count > 0 {
-      pending.append((Int(runs.second.block) * Block.size, Array(blocks[first...])))
-    }
+    disk.write(Self.blocks(&session.session), to: session.session.journalRuns)
     return true
   }
 
@@ -66,21 +56,13 @@ final class JournalHarness {
 
   /// The commit is on the disk.
   func sync() {
-    for write in pending {
-      file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
-    }
-    pending = []
+    disk.end(arrived: true)
     session.session.journalWritten(0, at: now)
   }
 
   /// It is not, and perhaps a part of it is.
   func fail(arrived: Bool) {
-    if arrived {
-      for write in pending {
-        file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
-      }
-    }
-    pending = []
+    disk.end(arrived: arrived)
     session.session.journalWritten(5, at: now)
     pauses += 60_000
   }
@@ -99,30 +81,24 @@ final class JournalHarness {
 
   /// The process is gone, and the next one begins with what is on the disk.
   func crash(arrived: Bool = false) throws {
-    if arrived {
-      for write in pending {
-        file.replaceSubrange(write.offset..<write.offset + write.bytes.count, with: write.bytes)
-      }
-    }
-    pending = []
+    disk.end(arrived: arrived)
     session = SessionHarness(version, configure: configure)
     try recover()
   }
 
-  func damage(block: Int) { file[block * Block.size + 60] ^= 1 }
+  func damage(block: Int) { disk.damage(block: block) }
 
-  private func recover() throws { try Self.recover(&session.session, file, session.now, wallClock) }
+  private func recover() throws { try Self.recover(&session.session, disk, session.now, wallClock) }
 
   private static func recover(
-    _ session: inout Session, _ file: [UInt8], _ now: Instant, _ wallClock: UInt32
+    _ session: inout Session, _ disk: borrowing JournalDisk, _ now: Instant, _ wallClock: UInt32
   ) throws {
-    session.beginRecovery(try Superblock(file.span.extracting(0..<Block.size)))
+    session.beginRecovery(try disk.superblock())
     for _ in 0..<100_000 {
       switch session.recover(at: now, wallClock: wallClock) {
       case .read(let block, let count, let offset):
         var space = session.recoverySpace
-        let start = Int(block) * Block.size
-        for index in 0..<Int(count) * Block.size { space[offset + index] = file[start + index] }
+        disk.read(block, count, to: offset, of: &space)
         session.recoveryRead()
       case .done: return
       case .failed(let error): throw error

@@ -119,6 +119,88 @@ struct AcknowledgementTests {
     }
   }
 
+  private func acknowledge(
+    _ harness: Harness, _ isAccepted: Bool = true, with headers: [(String, String)], transaction: UInt16 = 0
+  ) throws {
+    let list = Harness.list(headers)
+    try harness.session.acknowledge(
+      harness.token, isAccepted: isAccepted, headers: list.span, transaction: transaction)
+  }
+
+  private func hold(_ harness: Harness, _ number: Int) {
+    harness.say(Self.message(number))
+    _ = harness.events()
+  }
+
+  /// ACK and NACK with headers, alone and in a transaction. What needs escapes has those of the version.
+  @Test(arguments: [true, false], ["1.1", "1.2"])
+  func headers(_ isAccepted: Bool, _ version: String) throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d", .individual)
+    harness.connect(version)
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    let frame =
+      (isAccepted ? "ACK/" : "NACK/") + (version == "1.2" ? "id:a1/" : "message-id:m/subscription:0/")
+    for inTransaction in [false, true] {
+      hold(harness, 1)
+      let transaction = inTransaction ? try harness.session.begin() : 0
+      try acknowledge(
+        harness, isAccepted, with: [("requeue", "false"), ("a:b", "c\n")], transaction: transaction)
+      let begin = inTransaction ? "BEGIN/transaction:1//^" : ""
+      let more = inTransaction ? "transaction:1/" : ""
+      #expect(harness.sent() == begin + frame + more + "requeue:false/a\\cb:c\\n//^")
+      #expect(harness.session.heldCount == 0)
+    }
+  }
+
+  /// 1.0 has no escapes.
+  @Test func headersOf10() throws {
+    let harness = Harness()
+    _ = try harness.subscribe("d", .client)
+    harness.connect("1.0")
+    _ = harness.sent()
+    harness.say("RECEIPT/receipt-id:s0//^")
+    hold(harness, 1)
+    for refused in [("a", "b\nc"), ("a:b", "c"), ("a", "b\r")] {
+      #expect(throws: STOMPError.header) { try acknowledge(harness, with: [refused]) }
+    }
+    #expect(throws: STOMPError.version) { try acknowledge(harness, false, with: [("a", "b")]) }
+    try acknowledge(harness, with: [("a", "b:c\\n")])
+    #expect(harness.sent() == "ACK/message-id:m/a:b:c\\n//^")
+  }
+
+  /// What ACK may not have changes nothing: what the library writes itself, what is no list, what is too large or has no room.
+  @Test func headersThatAreRefused() throws {
+    let harness = try connected(.individual) { ($0.controlBytes, $0.outboxBytes) = (128, 128) }
+    hold(harness, 1)
+    for name in ["id", "receipt", "transaction", "subscription", "message-id", "ack"] {
+      #expect(throws: STOMPError.header) { try acknowledge(harness, with: [(name, "x")]) }
+    }
+    let broken = [UInt8](repeating: 1, count: 7)
+    #expect(throws: STOMPError.header) {
+      try harness.session.acknowledge(harness.token, headers: broken.span)
+    }
+    // 64 bytes are kept for DISCONNECT; "ACK/id:a1/a://^" are 15.
+    for transaction in [0, try harness.session.begin()] {
+      let most = transaction == 0 ? 128 - 64 - 15 : 128 - 15 - "transaction:1/".utf8.count
+      #expect(throws: STOMPError.tooLarge) {
+        try acknowledge(
+          harness, with: [("a", String(repeating: "b", count: most + 1))], transaction: transaction)
+      }
+      #expect(harness.session.heldCount == 1)
+    }
+    #expect(harness.sent() == "BEGIN/transaction:1//^")
+    try acknowledge(harness, with: [("a", String(repeating: "b", count: 128 - 64 - 15))])
+    hold(harness, 2)
+    #expect(throws: STOMPError.full) { try acknowledge(harness, with: [("a", "b")]) }
+    #expect(harness.session.heldCount == 1)
+    _ = harness.sent()
+    #expect(harness.events() == ["room"])
+    try acknowledge(harness, with: [("a", "b")])
+    #expect(harness.sent() == "ACK/id:a2/a:b//^" && harness.session.heldCount == 0)
+  }
+
   /// UNSUBSCRIBE with headers ends a durable subscription: the server has to have it.
   @Test func unsubscribingFromADurableSubscription() throws {
     func unsubscribe(_ harness: Harness, _ cookie: UInt64) throws {

@@ -130,6 +130,38 @@ struct FrameTapTests {
       record.lines == [told.replacing("HTTP/1.1", with: "HTTP!1.1")] && harness.session.closeReason != nil)
   }
 
+  /// An ERROR for which there is no room is told as it came, with its escapes, and as far as the event has it.
+  @Test(arguments: ["content-length:600/", ""])
+  func anErrorThatIsLarge(_ length: String) {
+    let text = "ERROR/message:a\\cb/\(length)x\\\\y:z//"
+    for first in 1..<text.utf8.count + 20 {
+      let (harness, record) = (Harness { $0.receiveBytes = 128 }, Record())
+      harness.connect()
+      harness.session.observe(record.tap())
+      let whole = text + String(repeating: "b", count: 600) + "^"
+      harness.say(String(whole.prefix(first)))
+      #expect(record.lines.isEmpty && harness.session.closeReason == nil)
+      harness.say(String(whole.dropFirst(first)))
+      let size = length.isEmpty ? 0 : text.utf8.count + 601
+      #expect(record.lines == ["< \(whole.prefix(128)) of \(size)"], "\(first)")
+      #expect(harness.session.closeReason.map { harness.received($0.message) } == "a:b")
+    }
+  }
+
+  /// One that does not come to its end, wherever that is.
+  @Test func anErrorThatDoesNotComeToItsEnd() {
+    let text = "ERROR/message:a\\cb//why^"
+    for count in 1..<text.utf8.count {
+      let (harness, record) = (Harness(), Record())
+      harness.connect()
+      harness.session.observe(record.tap())
+      harness.say(String(text.prefix(count)))
+      harness.session.inputEnded(at: harness.now)
+      let hasHead = count >= text.utf8.count - 4
+      #expect(record.lines == (hasHead ? ["< \(text.prefix(count)) of 0"] : []), "\(count)")
+    }
+  }
+
   /// From the middle of a connection on, and of an acknowledgement that is being sent.
   @Test func fromTheMiddleOn() throws {
     let (harness, record) = (Harness(), Record())

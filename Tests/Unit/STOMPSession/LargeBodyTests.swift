@@ -43,6 +43,88 @@ struct LargeBodyTests {
     #expect(harness.sent() == "NACK/id:a//^" && harness.event() == "")
   }
 
+  // MARK: ERROR
+
+  /// What its event says, and how large the body is as far as anybody knows.
+  private func failure(_ harness: Harness) -> String? {
+    guard let reason = harness.session.closeReason else { return nil }
+    guard case .error = reason.cause else { return "\(reason.cause)" }
+    return
+      "\(harness.received(reason.message)) \(harness.received(reason.body)) \(reason.body.count) of \(reason.bodySize)"
+  }
+
+  /// However an ERROR comes, in two pieces or byte by byte, its body is there as far as the buffer has room for it.
+  @Test(arguments: [0, 1, 50, 468, 600], [true, false])
+  func anErrorInTwoPieces(_ size: Int, _ hasLength: Bool) {
+    let head = "ERROR/message:no/\(hasLength ? "content-length:\(size)/" : "")/"
+    let text = head + String((0..<size).map { Character(UnicodeScalar(97 + UInt8($0 % 26))) }) + "^"
+    let count = min(size, 512 - head.utf8.count)
+    let isWhole = text.utf8.count <= 512
+    let body = text.dropFirst(head.utf8.count).prefix(count)
+    let expected = "no \(body) \(count) of \(hasLength || isWhole ? size : count)"
+    // Behind another frame, too, so that it has to move to the front of the buffer.
+    for before in ["", "RECEIPT/receipt-id:7/x:" + String(repeating: "x", count: 200) + "//^"] {
+      for first in 1..<text.utf8.count {
+        let harness = Harness()
+        harness.connect()
+        harness.say(before + text.prefix(first))
+        if first < min(512, text.utf8.count) { #expect(failure(harness) == nil, "\(first)") }
+        harness.say(String(text.dropFirst(first)))
+        #expect(failure(harness) == expected, "\(first)")
+      }
+      let harness = Harness()
+      harness.connect()
+      harness.say(before + text, 1)
+      #expect(failure(harness) == expected)
+    }
+  }
+
+  /// Nothing comes behind its beginning: what came of the body is there, if the head is whole.
+  @Test(arguments: ["", "content-length:5/", "content-length:600/"])
+  func anErrorThatDoesNotComeToItsEnd(_ length: String) {
+    let head = "ERROR/receipt-id:1/message:no/\(length)/"
+    let text = head + "12345"
+    for count in 1...text.utf8.count {
+      for falls in ["closed", "silent", "late"] {
+        let harness = Harness {
+          if falls == "silent" { $0.heartBeat = HeartBeat(sends: 0, wants: 100) }
+          if falls == "late" { $0.receiptTimeout = 100 }
+        }
+        harness.connect(more: falls == "silent" ? "heart-beat:100,0/" : "")
+        #expect(harness.send("1", cookie: 5, receipt: true) == nil)
+        _ = harness.sent()
+        harness.say(String(text.prefix(count)))
+        #expect(failure(harness) == nil)
+        if falls == "closed" {
+          harness.session.inputEnded(at: harness.now)
+        } else {
+          harness.now = harness.now.advanced(by: 1000)
+          harness.session.timedOut(at: harness.now)
+        }
+        let here = count - head.utf8.count
+        guard here >= 0 else {
+          let reason = ["silent": "heartBeat", "late": "receiptTimeout"][falls]
+          #expect(failure(harness) == reason, "\(count)")
+          continue
+        }
+        let size = length.isEmpty ? here : length.contains("600") ? 600 : 5
+        #expect(failure(harness) == "no \("12345".prefix(here)) \(here) of \(size)", "\(count)")
+        harness.session.connectionClosed()
+        #expect(harness.events() == ["completed 5 refused"])
+      }
+    }
+  }
+
+  /// The connection has ended, and a message in front of the ERROR was not taken yet.
+  @Test func anErrorBehindAMessageThatWaits() throws {
+    let harness = try subscribed()
+    harness.say("MESSAGE/subscription:0/message-id:m/ack:a/destination:d//1^ERROR/message:no//wh")
+    harness.session.inputEnded(at: harness.now)
+    #expect(failure(harness) == nil)
+    #expect(harness.events() == ["message 0 d \"1\""])
+    #expect(failure(harness) == "no wh 2 of 2")
+  }
+
   /// More than content-length says.
   @Test func withoutAZeroBehindIt() throws {
     let harness = try subscribed()

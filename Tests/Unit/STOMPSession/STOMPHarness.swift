@@ -26,6 +26,9 @@ final class STOMPHarness {
     var transactions = 2
     var receiptTimeout: UInt32 = 0
     var credentialBytes = 0
+    /// Of the largest commit; 0: there is no journal.
+    var journalBlocks = 0
+    var journalIsStrict = false
   }
 
   private let block: UnsafeMutableRawPointer
@@ -49,6 +52,7 @@ final class STOMPHarness {
     (options.heldMessages, options.heldBytes) = (asked.heldMessages, asked.heldBytes)
     options.transactions = asked.transactions
     (options.receiptTimeout, options.credentialBytes) = (asked.receiptTimeout, asked.credentialBytes)
+    (options.journalBatchBytes, options.journalIsStrict) = (4096 * asked.journalBlocks, asked.journalIsStrict)
     var layout = ArenaLayout()
     let plan = STOMPPlan(options, in: &layout)
     block = .allocate(byteCount: layout.byteCount, alignment: ArenaLayout.alignment)
@@ -162,6 +166,7 @@ final class STOMPHarness {
     case .subscription(let result): return "\(result.kind) \(result.slot) \(result.cookie)"
     case .transactionsLost(let count): return "lost \(count)"
     case .room: return "room"
+    case .journal(let event): return "journal \(event)"
     case .message(let message):
       token = message.token
       bodySize = message.bodySize
@@ -205,7 +210,7 @@ final class STOMPHarness {
     _ body: String, to destination: String = "/queue/a", cookie: UInt64 = 0, receipt: Bool = false,
     again: Bool = false,
     quiet: Bool = false, headers: [(String, String)] = [], type: String = "", transaction: UInt16 = 0,
-    omitsLength: Bool = false, urgent: Bool = false, overflow: Overflow = .refuse
+    omitsLength: Bool = false, urgent: Bool = false, stored: Bool = false, overflow: Overflow = .refuse
   ) -> STOMPError? {
     let (target, type, headers, body) = (
       Array(destination.utf8), Array(type.utf8), Self.list(headers), Array(body.utf8)
@@ -214,7 +219,7 @@ final class STOMPHarness {
       destination: target.span, contentType: type.span, headers: headers.span, body: body.span)
     (frame.cookie, frame.wantsReceipt, frame.isRepeatable) = (cookie, receipt, again)
     (frame.isQuiet, frame.transaction, frame.omitsLength) = (quiet, transaction, omitsLength)
-    (frame.isUrgent, frame.overflow) = (urgent, overflow)
+    (frame.isUrgent, frame.isStored, frame.overflow) = (urgent, stored, overflow)
     do throws(STOMPError) {
       wasDropped = try !session.send(frame)
       return nil

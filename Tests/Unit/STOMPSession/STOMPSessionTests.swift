@@ -157,11 +157,11 @@ private typealias Harness = STOMPHarness
     #expect(harness.events() == ["room"] && harness.send("a") == nil)
   }
 
-  /// Whatever the sizes, all bytes arrive in order, and none is written over.
   /// `sendPlain` writes what `send` writes, with a destination and a body of each size.
-  @Test func plainFrames() throws {
+  @Test(arguments: ["1.0", "1.1", "1.2"])
+  func plainFrames(_ version: String) throws {
     let (one, other) = (Harness { $0.outboxBytes = 4096 }, Harness { $0.outboxBytes = 4096 })
-    for harness in [one, other] { harness.connect() }
+    for harness in [one, other] { harness.connect(version) }
     for size in Array(1...36) + [254, 255, 256] {
       for bodySize in [0, 1, 9, 10, 11, 99, 100, 999, 1000, 1001] {
         let destination = [UInt8](repeating: 0x71, count: size)
@@ -194,6 +194,7 @@ private typealias Harness = STOMPHarness
     #expect(!send(Array("q".utf8), 1))
   }
 
+  /// Whatever the sizes, all bytes arrive in order, and none is written over.
   @Test func theRingGoesRound() {
     var random = SeededRandom(seed: 3)
     let harness = Harness { ($0.outboxBytes, $0.outboxFrames) = (700, 8) }

@@ -27,8 +27,9 @@ OTHERS = (
 ).split()
 WEBSOCKET_NUMBERS = ("websocket_bytes", "websocket_request_bytes")
 URGENT = ("urgent_frames", "urgent_bytes")
+INSPECT_NUMBERS = ("inspect_mode", "inspect_bytes")
 JOURNAL_NUMBERS = ("journal_bytes", "journal_delay_ms", "journal_batch_bytes", "journal_flags")
-NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT, *JOURNAL_NUMBERS)
+NUMBERS = (*TIMES, *ROOM, *OTHERS, *WEBSOCKET_NUMBERS, *URGENT, *JOURNAL_NUMBERS, *INSPECT_NUMBERS)
 
 
 class Options(Sized):
@@ -47,6 +48,8 @@ class Options(Sized):
         "u32 submit_frames submit_bytes urgent_frames urgent_bytes",
         "in journal",
         "u32 " + " ".join(JOURNAL_NUMBERS),
+        "in inspect",
+        "u32 " + " ".join(INSPECT_NUMBERS),
     )
 
 
@@ -165,7 +168,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {  # name: (result, arguments)
     "sst_unsubscribe": (I32, [CLIENT, U32, U64]),
     "sst_unsubscribe_with": (I32, [CLIENT, U32, P(BytesIn), U64]),
     "sst_ack": (I32, [CLIENT, U64, U32]),
+    "sst_ack_with": (I32, [CLIENT, U64, P(BytesIn), U32]),
     "sst_nack": (I32, [CLIENT, U64, U32]),
+    "sst_nack_with": (I32, [CLIENT, U64, P(BytesIn), U32]),
     "sst_begin": (I32, [CLIENT]),
     "sst_commit": (I32, [CLIENT, U32, U64]),
     "sst_abort": (I32, [CLIENT, U32, U64]),

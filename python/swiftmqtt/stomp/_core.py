@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import os
 import threading
 import weakref
@@ -12,6 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 from .. import errors as mqtt_errors
+from .._memory import block_of
+from .._names import Named
 from .._websocket import Headers as WebSocketHeaders
 from .._websocket import headers_of
 from ..constants import TLSCause
@@ -20,7 +21,7 @@ from ..tls_context import AnyTLS
 from . import _abi, _options
 from ._headers import HeadersIn, bytes_of, packed, pairs_of, text_of
 from ._library import LIBRARY, QUICK, WITH_ERRNO
-from ._options import encoded, number_to
+from ._options import encoded, number_to, one_of
 from .constants import (
     Ack,
     Completes,
@@ -35,7 +36,7 @@ from .constants import (
     Status,
     Version,
 )
-from .errors import ArgumentError, ClosedError, Error, NoRoomError, UndeliveredError, check, error
+from .errors import ArgumentError, ArgumentTypeError, ClosedError, Error, NoRoomError, UndeliveredError, check, error
 from .events import (
     AddressesWanted,
     Completed,
@@ -66,8 +67,14 @@ STORE_MS = 1000
 _ACKS = {"auto": Ack.AUTO, "client": Ack.CLIENT, "client-individual": Ack.CLIENT_INDIVIDUAL}
 
 
-class Core:
+class Core(Named):
     """A client of the library."""
+
+    _instead = _options.INSTEAD
+    _checked_function = staticmethod(_options.function)
+
+    #: Told of each event that is no message while messages are taken: on_event(event), in the thread that takes them.
+    on_event: Callable[[Event], object] | None = None
 
     def __init__(
         self,
@@ -85,8 +92,7 @@ class Core:
         if not _options.checked_flag("reconnect", reconnect):
             flags |= OptionFlag.NO_RECONNECT
         for name, hook in (("credentials", credentials), ("resolve", resolve)):
-            if hook is not None and not callable(hook):
-                raise ArgumentError(Status.OPTION, f"{name} is a function, not {type(hook).__name__}")
+            _options.function(name, hook)
         if credentials:
             flags |= OptionFlag.ASK_CREDENTIALS
         if resolve:
@@ -119,18 +125,14 @@ class Core:
         self._last: Error | None = None  # the last of these, also if a connection came up since
         self._ends = 0  # attempts and connections that ended
         self._wants_room = False  # the program was told that there is none
-        #: Told of each event that is no message while messages are taken: on_event(event), in the thread that takes them.
-        self.on_event: Callable[[Event], object] | None = None
         self._lost: Error | None = None  # the first message that failed, of which nobody took the event
         self._lost_count = 0
 
         size = LIBRARY.sst_client_size(ctypes.byref(built))
-        # Pages of its own, of which the kernel gives those that are used: most of the outbox never is. A child has its own.
-        pages = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        block = (ctypes.c_char * len(pages)).from_buffer(pages)
+        block = block_of(size)
         handle = ctypes.c_void_p()
         status = WITH_ERRNO.sst_client_init(block, ctypes.sizeof(block), ctypes.byref(built), ctypes.byref(handle))
-        if status == Status.JOURNAL:
+        if status in (Status.INSPECT, Status.JOURNAL):
             raise error(status, os_error=ctypes.get_errno())
         check(status)
         assert handle.value  # the library said that all is well
@@ -314,7 +316,7 @@ class Core:
         no_length: bool,
         transaction: Any,
         cookie: int | None,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         store: bool = False,
     ) -> _abi.Frame:
@@ -337,7 +339,7 @@ class Core:
             if value is not False and _options.checked_flag(name, value):
                 flags |= bit
         struct.flags = flags
-        struct.overflow = number_to("overflow", overflow, 0xFFFFFFFF)
+        struct.overflow = one_of("overflow", overflow, Overflow)
         struct.transaction = _transaction(transaction)
         struct.cookie = _cookie(cookie)
         return struct
@@ -377,15 +379,23 @@ class Core:
         check(LIBRARY.sst_unsubscribe_with(self._open(), number, ctypes.byref(_abi.BytesIn(more, len(more))), cookie))
         self._on_called()
 
-    def _settle(self, function: Any, message: Any, transaction: Any) -> None:
-        """sst_ack() or sst_nack(); what waits is sent if that makes room."""
+    def _settle(self, is_accepted: bool, message: Any, transaction: Any, headers: HeadersIn | None = None) -> None:
+        """Acknowledges or refuses a message; what waits is sent if that makes room."""
         handle = self._open()
         token = message.token if isinstance(message, Message) else number_to("token", message, 2**64 - 1, Status.TOKEN)
         number = _transaction(transaction)
-        status = function(handle, token, number)
+        more = packed("the headers", headers)
+        arguments: tuple[Any, ...]
+        if more:
+            function = QUICK.sst_ack_with if is_accepted else QUICK.sst_nack_with
+            arguments = (handle, token, ctypes.byref(_abi.BytesIn(more, len(more))), number)
+        else:
+            function = QUICK.sst_ack if is_accepted else QUICK.sst_nack
+            arguments = (handle, token, number)
+        status = function(*arguments)
         if status == Status.FULL:
             LIBRARY.sst_flush(handle)
-            status = function(handle, token, number)
+            status = function(*arguments)
         check(status)
         self._on_called()
 
@@ -733,7 +743,8 @@ def _body(body: Any) -> bytes:
         return encoded("the body", body)
     if isinstance(body, (bytearray, memoryview)):
         return bytes(body)
-    raise ArgumentError(Status.OPTION, f"the body is bytes or str, not {type(body).__name__}")
+    hint = ": json.dumps() makes a str of it" if isinstance(body, (dict, list)) else ""
+    raise ArgumentTypeError(Status.OPTION, f"the body is bytes or str, not {type(body).__name__}{hint}")
 
 
 def _transaction(transaction: Any) -> int:
@@ -759,8 +770,6 @@ def _ignore(failed: Error | None) -> None:
 
 
 def _wrong_send(frame: _abi.Frame) -> str:
-    if frame.overflow not in tuple(Overflow):
-        return f"overflow is an Overflow, not {frame.overflow}"
     if frame.flags & SendFlag.STORE:
         return "store is not for a transaction, not for an urgent message, and not with an overflow that drops messages"
     if frame.transaction:

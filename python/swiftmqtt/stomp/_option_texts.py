@@ -70,6 +70,11 @@ GROUPS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "tcp_keep_alive_s": ("int", "1 to 32,767", "none", "TCP's own keep-alive"),
         "busy_poll_us": ("int", "0 to 1,000,000", "0", "how long a call that waits looks for what arrives before it sleeps"),
     },
+    "For other programs of this machine": {
+        "inspect": ("str or PathLike", "1 to 107 bytes, no zero", "", "the path of a socket at which sst inspect and stats look at the client"),
+        "inspect_mode": ("int", "up to 0o777", "0o600", "the permissions of that socket"),
+        "inspect_bytes": ("int", "4,096 to 131,072", "65,536", "the room for frames on their way to the programs at that socket"),
+    },
     "The journal": {
         "journal": ("str or PathLike", "1 to 1,000 bytes", "none", "the path of a file that keeps messages with store=True over the end of the process"),
         "journal_bytes": ("int", "65,536 to 1,073,741,824", "what these options need", "the size of the file"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+from enum import IntEnum
 from typing import Any, TypedDict
 
 from .. import _tls_library
 from .. import errors as mqtt_errors
+from .._checks import choice, member
 from .._names import meant
 from .._options import authority_of, scheme_of
 from .._websocket import Headers, headers_of
@@ -36,8 +38,9 @@ FLAGS = {
     "ask_addresses": OptionFlag.ASK_ADDRESSES,
     "websocket": OptionFlag.WEBSOCKET,
 }
-BELOW_TEXTS = "tls_name proxy websocket_path websocket_protocol bind_device bind_address journal".split()
-TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS)
+BELOW_TEXTS = "tls_name proxy websocket_path websocket_protocol bind_device bind_address".split()
+PATHS = ("journal", "inspect")
+TEXTS = ("url", "host", "virtual_host", "login", "passcode", *BELOW_TEXTS, *PATHS)
 NUMBERS = ("port", "oldest", "newest", *_abi.NUMBERS)
 
 #: The schemes, with their ports.
@@ -57,6 +60,22 @@ ELSEWHERE = {
     **dict.fromkeys(("heartbeats", "heart_beat", "heartbeat"), "the options are heart_beat_send_ms and heart_beat_receive_ms"),
     **dict.fromkeys(("ssl", "ssl_context", "tls_context", "use_ssl"), "did you mean tls?"),
     "version": "the options are oldest and newest",
+}
+# Of schemes that are none of STOMP's; of others the schemes are named.
+SCHEMES = {
+    **dict.fromkeys(("mqtt", "mqtts"), "which is MQTT: swiftmqtt.Client speaks it"),
+    **dict.fromkeys(("tcp", "stomp+tcp"), "which is called stomp:// here"),
+    **dict.fromkeys(("ssl", "tls"), "which is called stomps:// here"),
+    **dict.fromkeys(("amqp", "amqps"), "which is another protocol of the broker's: STOMP is at a port of its own, usually 61613"),
+}
+# What a client has no attribute for, and what is there instead.
+INSTEAD = {
+    "on_message": "messages come from receive(), or a loop: for message in client, and with asyncio in client.messages",
+    **dict.fromkeys(
+        ("on_connect", "on_connected", "on_disconnect", "on_disconnected", "on_error", "on_receipt"),
+        "did you mean on_event, which is told of each event that is no message?",
+    ),
+    **dict.fromkeys(("set_listener", "get_listener"), "swiftmqtt.stomp.stomppy has listeners; here there is on_event"),
 }
 OTHERS = "url reconnect parts message_maximum tls credentials resolve"
 
@@ -117,6 +136,10 @@ class Options(TypedDict, total=False):
     websocket_request_bytes: int | None
     bind_device: str | None
     bind_address: str | None
+    # a socket for sst inspect
+    inspect: str | os.PathLike[str] | None
+    inspect_mode: int | None
+    inspect_bytes: int | None
     # the journal
     journal: str | os.PathLike[str] | None
     journal_bytes: int | None
@@ -139,7 +162,7 @@ def build(url: str | None, flags: int, given: dict[str, Any], tls: AnyTLS) -> tu
     struct = _abi.Options()
     for name, value in {"url": url, **given}.items():
         if name in TEXTS and value is not None:
-            struct.put(name, encoded(name, value))
+            struct.put(name, os.fsencode(value) if name in PATHS and isinstance(value, os.PathLike) else encoded(name, value))
     for name, flag in FLAGS.items():
         if given.get(name) is not None and checked_flag(f"the option {name}", given[name]):
             flags |= flag
@@ -181,11 +204,25 @@ def check(struct: _abi.Options, url: str | None) -> None:
     if not status:
         return
     if url and status in (Status.URL, Status.NOT_SUPPORTED):
+        if said := _about_scheme(url):
+            raise error(status, said)
         at = offset.value
         raise error(status, f"the URL {_hidden(url)!r} is wrong at byte {at}: {_hidden(url[at : at + 20])!r}")
     if not struct.url.size and not struct.host.size:
         raise error(status, "neither a URL nor the option host is given")
     raise error(status, _blame(struct) if status == Status.OPTION else "")
+
+
+def _about_scheme(url: str) -> str:
+    """What is to be said if that is what is wrong."""
+    scheme = scheme_of(url)
+    if scheme == "unix":
+        return "" if url.startswith("unix:/") else f"{url!r} is no URL: unix:/path, with a path from the root on"
+    # What has other characters is no scheme, and may be a passcode.
+    if scheme in PORTS or not scheme.replace("+", "").isalnum():
+        return ""
+    known = ", ".join(f"{name}://" for name in PORTS)
+    return f"the URL begins with {scheme}://, {SCHEMES.get(scheme, f'and STOMP has {known} and unix:/')}"
 
 
 def _blame(struct: _abi.Options) -> str:
@@ -246,6 +283,20 @@ def number_to(name: str, value: Any, maximum: int, status: int = Status.OPTION) 
     if not isinstance(value, int) or not 0 <= value <= maximum:
         raise ArgumentError(status, f"{name} is a whole number from 0 to {maximum}, not {value!r}")
     return int(value)
+
+
+def one_of(name: str, value: Any, known: type[IntEnum]) -> int:
+    """A member of an enumeration, its number, or its name in small letters."""
+    found = member(value, known)
+    if found is None:
+        raise ArgumentError(Status.OPTION, f"{name} is {choice(known)}, not {value!r}")
+    return found
+
+
+def function(name: str, value: Any) -> None:
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise ArgumentError(Status.OPTION, f"{name} is a function, not {type(value).__name__}")
 
 
 def seconds(name: str, value: Any) -> float | None:

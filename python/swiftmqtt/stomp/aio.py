@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from .._loop import look_at
 from ._core import DRAIN_MS, Core, CredentialsHook, Finish, ResolveHook
 from ._headers import HeadersIn
-from ._library import LIBRARY, QUICK
+from ._library import LIBRARY
 from ._option_texts import documented
 from ._options import checked_flag, number_to, seconds
 from .constants import Overflow, State, Status
@@ -83,13 +83,13 @@ class Transaction:
         """Sends a message in the transaction: :meth:`Client.send`."""
         await self._client.send(destination, body, transaction=self.number, **more)
 
-    def ack(self, message: Message | int) -> None:
+    def ack(self, message: Message | int, headers: HeadersIn | None = None) -> None:
         """Acknowledges a message in the transaction."""
-        self._client.ack(message, self.number)
+        self._client.ack(message, self.number, headers)
 
-    def nack(self, message: Message | int) -> None:
+    def nack(self, message: Message | int, headers: HeadersIn | None = None) -> None:
         """Refuses a message in the transaction."""
-        self._client.nack(message, self.number)
+        self._client.nack(message, self.number, headers)
 
 
 @documented
@@ -266,7 +266,7 @@ class Client(Core):
         again: bool = False,
         no_length: bool = False,
         transaction: int | Transaction = 0,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         store: bool = False,
     ) -> None:
@@ -297,7 +297,7 @@ class Client(Core):
         no_length: bool = False,
         transaction: int | Transaction = 0,
         cookie: int | None = None,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         store: bool = False,
     ) -> None:
@@ -365,14 +365,18 @@ class Client(Core):
             return
         await self._complete(lambda own: self._unsubscribe(subscription, headers, own), ends_with_connection=True)
 
-    def ack(self, message: Message | int, transaction: int | Transaction = 0) -> None:
+    def ack(
+        self, message: Message | int, transaction: int | Transaction = 0, headers: HeadersIn | None = None
+    ) -> None:
         """Acknowledges a message ("ACK"): see :meth:`swiftmqtt.stomp.Client.ack`. The next turn of the loop sends it. Raises
         NoRoomError if there is no room, which is when the server accepts nothing."""
-        self._settle(QUICK.sst_ack, message, transaction)
+        self._settle(True, message, transaction, headers)
 
-    def nack(self, message: Message | int, transaction: int | Transaction = 0) -> None:
+    def nack(
+        self, message: Message | int, transaction: int | Transaction = 0, headers: HeadersIn | None = None
+    ) -> None:
         """Refuses a message ("NACK"): see :meth:`swiftmqtt.stomp.Client.nack`. As ack() otherwise."""
-        self._settle(QUICK.sst_nack, message, transaction)
+        self._settle(False, message, transaction, headers)
 
     # ---- Transactions
 

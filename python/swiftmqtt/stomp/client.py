@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ._core import DRAIN_MS, Core, CredentialsHook, ResolveHook
 from ._headers import HeadersIn
-from ._library import LIBRARY, QUICK
+from ._library import LIBRARY
 from ._option_texts import documented
 from ._options import checked_flag, seconds
 from .constants import Overflow, State, Status
@@ -46,13 +46,13 @@ class Transaction:
         """Sends a message in the transaction: :meth:`Client.send`."""
         self._client.send(destination, body, transaction=self.number, **more)
 
-    def ack(self, message: Message | int) -> None:
+    def ack(self, message: Message | int, headers: HeadersIn | None = None) -> None:
         """Acknowledges a message in the transaction."""
-        self._client.ack(message, self.number)
+        self._client.ack(message, self.number, headers)
 
-    def nack(self, message: Message | int) -> None:
+    def nack(self, message: Message | int, headers: HeadersIn | None = None) -> None:
         """Refuses a message in the transaction."""
-        self._client.nack(message, self.number)
+        self._client.nack(message, self.number, headers)
 
 
 @documented
@@ -223,7 +223,7 @@ class Client(Core):
         no_length: bool = False,
         transaction: int | Transaction = 0,
         cookie: int | None = None,
-        overflow: int = Overflow.REFUSE,
+        overflow: str | int = Overflow.REFUSE,
         urgent: bool = False,
         store: bool = False,
         wait: bool = False,
@@ -243,7 +243,8 @@ class Client(Core):
         no_length      without content-length: ActiveMQ makes a text of it. The body must have no zero
         transaction    of begin() or transaction()
         cookie         1 to 2^63 - 1: comes back in :class:`Completed`. Without one, there is that event only if it fails
-        overflow       what happens to it when there is no room: :class:`Overflow`. Not in a transaction
+        overflow       what happens to it when there is no room: :class:`Overflow`, or its name, such as "drop_oldest". Not
+                       in a transaction
         urgent         it is sent before all messages that are not urgent, and has room of its own (urgent_frames). Not in a
                        transaction
         store          the journal keeps it until its receipt came (option journal): if the process ends before, or power
@@ -368,24 +369,30 @@ class Client(Core):
                 lambda own: self._unsubscribe(subscription, headers, own), end, "unsubscribing", ends_with_connection=True
             )
 
-    def ack(self, message: Message | int, transaction: int | Transaction = 0) -> None:
+    def ack(
+        self, message: Message | int, transaction: int | Transaction = 0, headers: HeadersIn | None = None
+    ) -> None:
         """Acknowledges a message ("ACK") of a subscription whose ack is not "auto".
 
         message       the message, or its token
         transaction   with which it takes effect; 0: at once
+        headers       more headers, as the server knows them
 
         Waits for room, if there is none. Raises ArgumentError if there is no connection, or no message with this token
         waits: a token is of its connection, and after that the server delivers the message again.
         """
         with self._guard:
-            self._with_room(lambda: self._settle(QUICK.sst_ack, message, transaction), None)
+            self._with_room(lambda: self._settle(True, message, transaction, headers), None)
             self._flush_unless(transaction)
 
-    def nack(self, message: Message | int, transaction: int | Transaction = 0) -> None:
+    def nack(
+        self, message: Message | int, transaction: int | Transaction = 0, headers: HeadersIn | None = None
+    ) -> None:
         """Refuses a message ("NACK"; from 1.1 on): what happens to it is up to the server. RabbitMQ delivers it again at
-        once, ActiveMQ moves it to its dead letter queue. As ack() otherwise."""
+        once, and with the header "requeue" as "false" moves it to the dead letter exchange of its queue, or drops it.
+        ActiveMQ moves it to its dead letter queue. As ack() otherwise."""
         with self._guard:
-            self._with_room(lambda: self._settle(QUICK.sst_nack, message, transaction), None)
+            self._with_room(lambda: self._settle(False, message, transaction, headers), None)
             self._flush_unless(transaction)
 
     # ---- Transactions

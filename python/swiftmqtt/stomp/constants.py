@@ -37,6 +37,7 @@ class Status(IntEnum):
     FULL = -201
     NO_DESCRIPTOR = -202
     NO_THREAD = -204
+    INSPECT = -205
     MALFORMED = -301
     REFUSED = -303
     SERVER_CLOSED = -304

@@ -81,7 +81,12 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """-1xx: the call is wrong. It changed nothing."""
+    """-1xx: the call is wrong. It changed nothing. Also -205 (``Status.INSPECT``): the path of the option `inspect` cannot be
+    used, and ``os_error`` says why."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """What was given has a type of which nothing can be made."""
 
 
 class ClosedError(ArgumentError):
@@ -145,6 +150,7 @@ class UndeliveredWarning(RuntimeWarning):
 
 BANDS: dict[int, type[Error]] = {1: ArgumentError, 2: NoRoomError, 3: PeerError, 4: TransportError, 5: JournalError}
 OWN: dict[int, type[Error]] = {
+    Status.INSPECT: ArgumentError,
     Status.TLS: TLSError,
     Status.PROXY: ProxyError,
     Status.WEBSOCKET: WebSocketError,

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from ._headers import HeadersIn
 from .constants import Completes, Part, Version
 from .errors import Error
 
@@ -56,7 +57,7 @@ class Disconnected:
     stage      one of :class:`Stage`: where it ended
     text       what the server said: the header "message" of its ERROR. It may be anything: quote it in a log
     headers    all headers of that ERROR
-    body       its body
+    body       its body, as far as it came and has room in receive_bytes
     os_error   errno or, with ``Status.RESOLVE``, an EAI_… value; 0: none
     rule       one of :class:`Rule`: the rule that the server broke
     retry_ms   milliseconds until the client reconnects by itself; -1: it will not
@@ -191,15 +192,15 @@ class Message:
         """The body as JSON. ValueError if it is not JSON."""
         return json.loads(self.body)
 
-    def ack(self, transaction: Any = 0) -> None:
+    def ack(self, transaction: Any = 0, headers: HeadersIn | None = None) -> None:
         """Acknowledges the message: the ack() of its client. Does nothing if there is nothing to acknowledge."""
         if self.token:
-            self._client.ack(self.token, transaction)
+            self._client.ack(self.token, transaction, headers)
 
-    def nack(self, transaction: Any = 0) -> None:
+    def nack(self, transaction: Any = 0, headers: HeadersIn | None = None) -> None:
         """Refuses the message: the nack() of its client. Does nothing if there is nothing to refuse."""
         if self.token:
-            self._client.nack(self.token, transaction)
+            self._client.nack(self.token, transaction, headers)
 
 
 #: What next_event() returns.

@@ -21,7 +21,7 @@ What differs from stomp.py:
 - An id of a subscription is the program's; what goes over the wire is the library's number. In headers of a message
   "subscription" is the program's.
 - ack() and nack() are for messages of the present connection that came in one of the two other ack modes; anything else is
-  a ValueError. nack() takes no more headers.
+  a ValueError. ack() takes more headers, as nack() does.
 - An ack with a receipt is sent in a transaction of its own, whose COMMIT has the receipt.
 - Heart-beats are not told to on_heartbeat(). A server is dead after two and a half of them: heart_beat_receive_scale is
   accepted, and has no effect.

@@ -17,7 +17,7 @@ from ..._bell import Bell
 from ...tls import TLS
 from ...tls_context import AnyTLS
 from .. import _core, constants, errors, events
-from .._library import LIBRARY, QUICK
+from .._library import LIBRARY
 from ..constants import OFF, Completes, State, Version
 from . import exception, listener
 from .utils import Frame
@@ -26,8 +26,10 @@ __all__ = ["Connection", "Connection10", "Connection11", "Connection12", "WSConn
 
 Headers = Union["dict[str, Any]", None]
 Host = tuple[str, int]
-# The headers of UNSUBSCRIBE that the library writes itself, or has no use for.
-_WRITTEN_BY_THE_LIBRARY = ("id", "destination", "receipt", "ack", "transaction", "content-length")
+# The headers of UNSUBSCRIBE, ACK and NACK that the library writes itself, or has no use for.
+_WRITTEN_BY_THE_LIBRARY = (
+    "id", "destination", "receipt", "ack", "transaction", "content-length", "message-id", "subscription"
+)
 
 
 @dataclass
@@ -301,16 +303,26 @@ class Connection(listener.Publisher):
         self._unsubscribe(id, _merged(headers, keyword_headers))
 
     def ack(
-        self, id: str, subscription: Any, transaction: str | None = None, receipt: str | None = None
+        self,
+        id: str,
+        subscription: Any,
+        transaction: str | None = None,
+        receipt: str | None = None,
+        **keyword_headers: Any,
     ) -> None:
         """Acknowledges a message: id is its header "message-id", and subscription its header "subscription"."""
-        self._settle("ACK", id, subscription, transaction, receipt)
+        self._settle("ACK", id, subscription, transaction, receipt, keyword_headers)
 
     def nack(
-        self, id: str, subscription: Any, transaction: str | None = None, receipt: str | None = None
+        self,
+        id: str,
+        subscription: Any,
+        transaction: str | None = None,
+        receipt: str | None = None,
+        **keyword_headers: Any,
     ) -> None:
         """Refuses a message, as ack() does otherwise."""
-        self._settle("NACK", id, subscription, transaction, receipt)
+        self._settle("NACK", id, subscription, transaction, receipt, keyword_headers)
 
     def begin(self, transaction: str | None = None, headers: Headers = None, **keyword_headers: Any) -> str:
         """Begins a transaction, and returns its name."""
@@ -390,11 +402,19 @@ class Connection(listener.Publisher):
             core._unsubscribe(number, more, self._cookie_of(receipt))
             self._bell.ring()
 
-    def _settle(self, command: str, id: str, subscription: Any, transaction: str | None, receipt: str | None) -> None:
+    def _settle(
+        self,
+        command: str,
+        id: str,
+        subscription: Any,
+        transaction: str | None,
+        receipt: str | None,
+        more: dict[str, Any],
+    ) -> None:
         assert id is not None, "'id' is required"
         if transaction and receipt:
             raise ValueError("an acknowledgement in a transaction has no receipt: COMMIT has one")
-        shown = {"id": id, "subscription": subscription, "transaction": transaction, "receipt": receipt}
+        shown = {"id": id, "subscription": subscription, "transaction": transaction, "receipt": receipt, **more}
         self._connected()
         self._tell("on_send", Frame(command, {name: value for name, value in shown.items() if value is not None}, ""))
         with self._lock:
@@ -403,9 +423,15 @@ class Connection(listener.Publisher):
             found = [held for (of, name), held in self._held.items() if name == str(id) and number in (None, of)]
             if not found:
                 raise ValueError(f"no message {id!r} waits for an acknowledgement")
-            held, function = found[0], QUICK.sst_ack if command == "ACK" else QUICK.sst_nack
+            held = found[0]
+            more = {name: value for name, value in more.items() if name not in _WRITTEN_BY_THE_LIBRARY}
             inside = core._begin() if receipt else self._transaction(transaction)
-            core._settle(function, held.token, inside)
+            try:
+                core._settle(command == "ACK", held.token, inside, more)
+            except errors.Error:
+                if receipt:
+                    core._end_transaction(False, inside, 0)
+                raise
             if receipt:
                 core._end_transaction(True, inside, self._cookie_of(receipt))
             self._release(held)
@@ -557,10 +583,10 @@ class Connection10(Connection):
         self._unsubscribe(destination if id is None else id, _merged(headers, keyword_headers))
 
     def ack(  # type: ignore[override]
-        self, id: str, transaction: str | None = None, receipt: str | None = None
+        self, id: str, transaction: str | None = None, receipt: str | None = None, **keyword_headers: Any
     ) -> None:
         """Acknowledges a message: id is its header "message-id"."""
-        self._settle("ACK", id, None, transaction, receipt)
+        self._settle("ACK", id, None, transaction, receipt, keyword_headers)
 
     def nack(self, *_: object, **__: object) -> None:
         """There is none in 1.0."""
@@ -577,16 +603,16 @@ class Connection12(Connection):
     _version = Version.STOMP_1_2
 
     def ack(  # type: ignore[override]
-        self, id: str, transaction: str | None = None, receipt: str | None = None
+        self, id: str, transaction: str | None = None, receipt: str | None = None, **keyword_headers: Any
     ) -> None:
         """Acknowledges a message: id is its header "ack"; without that, its "message-id"."""
-        self._settle("ACK", id, None, transaction, receipt)
+        self._settle("ACK", id, None, transaction, receipt, keyword_headers)
 
     def nack(  # type: ignore[override]
-        self, id: str, transaction: str | None = None, receipt: str | None = None
+        self, id: str, transaction: str | None = None, receipt: str | None = None, **keyword_headers: Any
     ) -> None:
         """Refuses a message, as ack() does otherwise."""
-        self._settle("NACK", id, None, transaction, receipt)
+        self._settle("NACK", id, None, transaction, receipt, keyword_headers)
 
 
 class WSConnection(Connection12):

@@ -1,5 +1,3 @@
-import Capture
-
 /// The list of packets, the newest first, and what one of them says, on a terminal.
 final class InspectView {
   private enum Mode { case list, detail, numbers }
@@ -141,7 +139,7 @@ final class InspectView {
       selected = nil
       prompt = nil
     } else {
-      message = "a filter is Topic Filters, names of packets, 'sent' or 'received'; topic ABC is ABC/#"
+      message = Text(Program.filterHelp.bytes)
     }
   }
 
@@ -153,14 +151,14 @@ final class InspectView {
       ? shown.indices.first { $0 > at && shown[$0].contains(search) }
       : shown.indices.last { $0 < at && shown[$0].contains(search) }
     guard let found else {
-      message = "no \((older ? "older" : "newer") as StaticString) packet has '\(search)'"
+      message = "no \((older ? "older" : "newer") as StaticString) \(Program.packet) has '\(search)'"
       return
     }
     selected = shown[found].number
     scrolled = 0
   }
 
-  /// What is shown, the oldest first, and each CONNECT before it: without that nobody knows how to read the others.
+  /// What is shown, the oldest first, and what is needed before it to read the others.
   private var saved: [PacketList.Entry] {
     // No sets: TopicTree says why.
     var clients: [Int] = []
@@ -173,18 +171,19 @@ final class InspectView {
         numbers.removeLast()
         return true
       }
-      return entry.number < newest && entry.packet.connect != nil && clients.contains(entry.seen.client)
+      return entry.number < newest && entry.packet.isNeeded && clients.contains(entry.seen.client)
     }
-    return list.connects.filter { clients.contains($0.seen.client) }.sorted { $0.number < $1.number }
+    return list.needed.filter { clients.contains($0.seen.client) }.sorted { $0.number < $1.number }
       + packets
   }
 
   /// Writes it to a capture, in the current directory.
   private func save() {
     let wall = System.wall
-    let path = Text("smq-\(System.utc(wall.seconds).filter { $0 != 58 && $0 != 45 }).pcapng").bytes
+    let path = Text("\(Program.name)-\(System.utc(wall.seconds).filter { $0 != 58 && $0 != 45 }).pcapng")
+      .bytes
     var blocks = Blocks()
-    blocks.sectionHeader(program: ascii("smq inspect"))
+    blocks.sectionHeader(program: Text("\(Program.name) inspect").bytes)
     for name in feed.names { blocks.interface(name: name) }
     let saved = saved
     for entry in saved { blocks.packet(entry.seen) }
@@ -196,7 +195,8 @@ final class InspectView {
     }
     message =
       error <= 0
-      ? "\(grouped(Int64(saved.count))) packets are in \(path)" : "\(path): \(System.errorText(error))"
+      ? "\(grouped(Int64(saved.count))) \(Program.packet)s are in \(path)"
+      : "\(path): \(System.errorText(error))"
   }
 
   // ---- What is shown
@@ -230,11 +230,11 @@ final class InspectView {
   }
 
   private var title: Line {
-    var line = Line(" smq inspect  \(feed.title)", .reverse)
+    var line = Line(" \(Program.name) inspect  \(feed.title)", .reverse)
     var right: Text = ""
     if feed.lost > 0 { right += "lost \(grouped(feed.lost))  " }
     if let pausedAt { right += "paused, \(grouped(Int64(newest - pausedAt))) new  " }
-    right += "\(grouped(Int64(shown.count))) packets  \(feed.end ?? feed.state) "
+    right += "\(grouped(Int64(shown.count))) \(Program.packet)s  \(feed.end ?? feed.state) "
     line.fill(to: screen.columns - right.bytes.escaped.columns, .reverse)
     line.add(right, .reverse)
     return line
@@ -246,7 +246,7 @@ final class InspectView {
     let first = max(0, min(at - room / 2, shown.count - room))
     var heading = Line(isOfSeveral ? " TIME         CLIENT" : " TIME", .bold)
     heading.fill(to: packetColumn, .bold)
-    heading.add("PACKET", .bold)
+    heading.add(Text(Program.packet.bytes.uppercased), .bold)
     return [heading]
       + shown.dropFirst(first).prefix(room).enumerated().map { index, entry in
         row(entry, isSelected: first + index == at)
@@ -300,14 +300,15 @@ final class InspectView {
     if isOfSeveral { lines.append(fact("client", Text(feed.labels[entry.seen.client]))) }
     if !entry.seen.comment.isEmpty { lines.append(fact("before it", Text(entry.seen.comment))) }
     for (name, value) in entry.packet.facts { lines.append(fact(name, value)) }
-    guard entry.packet.type == 3 else { return lines }
+    guard entry.packet.hasPayload else { return lines }
     let payload = PayloadText(entry.packet.payload, topic: entry.packet.topic)
     lines.append(Line())
-    lines.append(Line("payload: \(payload.kind), \(grouped(Int64(entry.packet.payloadSize))) bytes", .bold))
+    lines.append(
+      Line("\(Program.payload): \(payload.kind), \(grouped(Int64(entry.packet.payloadSize))) bytes", .bold))
     return lines + payload.lines.flatMap { folded($0) }
   }
 
-  private func fact(_ name: StaticString, _ value: Text) -> Line {
+  private func fact(_ name: Text, _ value: Text) -> Line {
     var line = Line("  \(name)", .dim)
     line.fill(to: 30)
     line.add(value)
@@ -328,7 +329,7 @@ final class InspectView {
 
   private var numbers: [Line] {
     guard let numbers = feed.numbers else {
-      return [Line("  a broker, and a capture, have no numbers", .dim)]
+      return [Line("  \(Program.withoutNumbers)", .dim)]
     }
     return numbers.all.map { name, value in
       var line = Line("  \(name)", .dim)
@@ -360,30 +361,5 @@ final class InspectView {
     }
     line.fill(to: screen.columns, .reverse)
     return line
-  }
-}
-
-extension Blocks {
-  fileprivate mutating func packet(_ seen: SeenPacket) {
-    let time = UInt64(bitPattern: seen.microseconds)
-    packet(
-      CapturedPacket(
-        interface: UInt32(seen.client),
-        time: CaptureTime(
-          high: UInt32(truncatingIfNeeded: time >> 32), low: UInt32(truncatingIfNeeded: time)),
-        isSent: seen.isSent, connection: seen.connection, length: seen.length, outbox: seen.outbox),
-      seen.bytes)
-  }
-}
-
-extension SeenPacket {
-  /// What the comment says; `nil`: it is none of this project.
-  fileprivate var outbox: CapturedPacket.Outbox? {
-    let words = comment.filter { $0 != 44 }.split(separator: 32).map { Array($0) }
-    guard words.count == 5, words[0] == "outbox", words[2] == "in", words[3] == "flight",
-      let messages = words[1].number(in: 0...Int64(UInt32.max)),
-      let inFlight = words[4].number(in: 0...Int64(UInt32.max))
-    else { return nil }
-    return CapturedPacket.Outbox(messages: UInt32(messages), inFlight: UInt32(inFlight))
   }
 }

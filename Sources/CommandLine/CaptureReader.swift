@@ -40,6 +40,7 @@ struct CaptureReader {
     case noCapture  // it does not begin as one
     case byteOrder  // of another kind of machine
     case damaged(at: Int64)
+    case otherProtocol  // of packets that the other program shows
   }
 
   private var pending: [UInt8] = []
@@ -50,7 +51,7 @@ struct CaptureReader {
   private var interfaces: [Int?] = []
   private var hasBegun = false
 
-  /// The largest packet of MQTT, and what is around it.
+  /// The largest packet of MQTT, and a frame of STOMP has less; and what is around it.
   private static let longestBlock = 268_435_460 + 65_536
   private let longest: Int
 
@@ -135,14 +136,14 @@ struct CaptureReader {
   /// The upper half of a time some thousand years from now.
   private static let latest: UInt32 = 1 << 26
 
-  /// `nil`: it is none of MQTT.
+  /// `nil`: it is of no protocol that is known here.
   private func packet(_ body: ByteCursor) throws(Fault) -> SeenPacket? {
     var body = body
     guard let interface = body.little(), let high = body.little32(), let low = body.little32(),
       let captured = body.little(), let length = body.little(), interface < interfaces.count,
       high < Self.latest, let data = body.bytes(captured), body.align()
     else { throw .damaged(at: offset) }
-    guard let client = interfaces[interface], let tags = Self.tags(data) else { return nil }
+    guard let client = interfaces[interface], let tags = try Self.tags(data) else { return nil }
     var comment: [UInt8] = []
     var isSent = false
     while let (code, value) = body.option() {
@@ -173,14 +174,19 @@ struct CaptureReader {
     return interfaces[interface].map { .statistics(client: $0, lost: lost, text: text) }
   }
 
-  /// How many bytes of tags are before a packet of MQTT, and the ports that they have; `nil`: it is none.
-  private static func tags(_ data: [UInt8]) -> (size: Int, source: UInt32, destination: UInt32)? {
+  /// How many bytes of tags are before a packet of the protocol, and the ports that they have; `nil`: it is none.
+  private static func tags(_ data: [UInt8]) throws(Fault) -> (size: Int, source: UInt32, destination: UInt32)?
+  {
     var cursor = ByteCursor(data)
-    var isMQTT = false
+    var dissector: [UInt8] = []
     var ports: (source: UInt32, destination: UInt32) = (0, 0)
     while let tag = cursor.big16(), let size = cursor.big16(), let value = cursor.bytes(Int(size)) {
-      if tag == 0 { return isMQTT ? (cursor.position, ports.source, ports.destination) : nil }
-      if tag == 12 { isMQTT = value.prefix { $0 != 0 } == ascii("mqtt")[...] }
+      if tag == 0 {
+        if dissector == Program.otherCaptured.dissector { throw .otherProtocol }
+        return dissector == Program.captured.dissector
+          ? (cursor.position, ports.source, ports.destination) : nil
+      }
+      if tag == 12 { dissector = Array(value.prefix { $0 != 0 }) }
       if tag == 25, size == 4 { ports.source = UInt32(value[2]) << 8 | UInt32(value[3]) }
       if tag == 26, size == 4 { ports.destination = UInt32(value[2]) << 8 | UInt32(value[3]) }
     }

@@ -1,9 +1,6 @@
-import CSwiftMQTT
-
-/// Where inspect and top get packets from: inspection sockets of running clients, a capture, or topics of a broker.
+/// Where inspect and top get packets from: inspection sockets of running clients, a capture, or what else a program has.
 class Feed {
-  /// The version of MQTT of each client, as far as it is known.
-  private var versions: [UInt32] = []
+  private var decoder = PacketDecoder()
 
   /// What to wait for.
   var descriptors: [Int32] { [] }
@@ -17,7 +14,7 @@ class Feed {
   var failure: ExitError? { nil }
   /// The first `read` has everything from before.
   var isLive: Bool { true }
-  /// Of each client, its Client Identifier, as far as it is known.
+  /// Of each client, what it calls itself, as far as it is known.
   var names: [[UInt8]] { [] }
   /// Of each client, what it is called in a line.
   var labels: [[UInt8]] {
@@ -32,7 +29,7 @@ class Feed {
   var beginning: Int64 { .min }
   /// `nil`: they are not known.
   var numbers: ClientNumbers? { nil }
-  /// The version of MQTT of a client, if it says so itself; 0: it does not.
+  /// The version of the protocol that a client has, if it says so itself; 0: it does not.
   func version(of client: Int) -> UInt32 { 0 }
 
   /// Reads what is there.
@@ -40,13 +37,13 @@ class Feed {
   /// Has new numbers come.
   func ask() {}
 
-  static func open(_ arguments: Arguments) throws(ExitError) -> Feed {
-    guard !arguments.operands.isEmpty else { return try BrokerFeed(arguments) }
-    if arguments.operands.count == 1, let file = try FileFeed.ifFile(arguments.operands[0]) { return file }
-    for path in arguments.operands where try FileFeed.ifFile(path) != nil {
+  /// A capture, or running clients.
+  static func of(_ places: [[UInt8]]) throws(ExitError) -> Feed {
+    if places.count == 1, let file = try FileFeed.ifFile(places[0]) { return file }
+    for path in places where try FileFeed.ifFile(path) != nil {
       throw usageError("\(path.printable) is a capture: only running clients are looked at together")
     }
-    return try SocketFeed(arguments.operands)
+    return try SocketFeed(places)
   }
 
   /// Waits until there is something, or for so many milliseconds; `input`: or that can be read. Returns whether it can.
@@ -58,11 +55,7 @@ class Feed {
   }
 
   final func decode(_ packet: SeenPacket) -> DecodedPacket {
-    while versions.count <= packet.client { versions.append(0) }
-    let known = versions[packet.client] != 0 ? versions[packet.client] : version(of: packet.client)
-    let decoded = DecodedPacket(packet.bytes, length: packet.length, version: known)
-    if let connect = decoded.connect { versions[packet.client] = UInt32(connect.version) }
-    return decoded
+    decoder.decode(packet, version: version(of: packet.client))
   }
 }
 
@@ -173,83 +166,7 @@ extension CaptureReader.Fault {
     case .noCapture: "it is no capture (pcapng)"
     case .byteOrder: "it is a capture of a machine with the other byte order"
     case .damaged(let offset): "the capture is damaged at byte \(offset)"
+    case .otherProtocol: Text(Program.otherCapture.bytes)
     }
-  }
-}
-
-/// Topics of a broker, to which this program subscribes.
-private final class BrokerFeed: Feed {
-  private let client: Client
-  private let arguments: Arguments
-  private let collected = CollectedPackets()
-  private var last: Text = "connecting"
-  private var wasConnected = false
-  private var refusal: ExitError?
-
-  init(_ arguments: Arguments) throws(ExitError) {
-    _ = signals
-    self.arguments = arguments
-    if arguments.topics.isEmpty { arguments.topics = [ascii("#")] }
-    let options = try receivingOptions(arguments, arguments.version ?? 4)
-    do throws(ClientRefused) {
-      client = try Client(options)
-    } catch {
-      throw ExitError(text: "cannot create the client: \(MQTT.statusText(error.status))")
-    }
-    client.observe(collected)
-    _ = client.connect()
-  }
-
-  override var descriptors: [Int32] { [client.descriptor] }
-  override var timeout: Int64 { client.nextTimeout }
-  override var names: [[UInt8]] { [client.clientID] }
-  override var title: [UInt8] { brokerName(arguments).bytes }
-  override var state: Text { last }
-  override var failure: ExitError? { refusal }
-
-  override func read() throws(ExitError) -> [SeenPacket] {
-    client.service()
-    while let event = client.nextEvent() {
-      switch event.type {
-      case SMQ_EVENT_CONNECTED:
-        last = "connected"
-        wasConnected = true
-        _ = client.subscribe(
-          arguments.topics.map { MQTT.Filter(filter: $0, qos: arguments.qos) }, cookie: 1)
-      case SMQ_EVENT_DISCONNECTED:
-        last = closeText(event)
-        if !wasConnected {
-          refusal = ExitError(
-            text: "cannot connect to \(brokerName(arguments)): \(last)",
-            status: exitStatus(event, wasConnected: false))
-        }
-      case SMQ_EVENT_COMPLETED where event.cookie == 1 && event.status != SMQ_OK:
-        refusal = ExitError(text: "the broker refuses the subscription: \(closeText(event))")
-      default: break
-      }
-    }
-    return collected.take()
-  }
-}
-
-/// Collects packets of a client of this program.
-private final class CollectedPackets: PacketObserver {
-  private var packets: [SeenPacket] = []
-  private var connection: UInt32 = 0
-
-  func take() -> [SeenPacket] {
-    defer { packets = [] }
-    return packets
-  }
-
-  override func packet(_ packet: ObservedPacket) {
-    if packet.type == 1 { connection &+= 1 }
-    let wall = System.wall
-    let comment: Text = "outbox \(packet.outboxMessages), in flight \(packet.inFlight)"
-    packets.append(
-      SeenPacket(
-        client: 0, microseconds: wall.seconds * 1_000_000 + Int64(wall.nanoseconds) / 1000,
-        isSent: packet.isSent, length: packet.length, bytes: packet.data, comment: comment.bytes,
-        connection: connection))
   }
 }

@@ -38,71 +38,19 @@ struct PayloadText {
   }
 }
 
-/// A payload in one of the formats of the field.
-struct KnownPayload {
-  private enum Content {
-    case json([UInt8])
-    case value(Value, isSenML: Bool)
-  }
-
-  let kind: StaticString
-  private let content: Content
-
-  /// `nil`: it is in none of them.
-  init?(_ payload: [UInt8], topic: [UInt8]) {
-    if Sparkplug.isTopic(topic), let value = Sparkplug.value(payload) {
-      (kind, content) = ("Sparkplug B", .value(value, isSenML: false))
-    } else if Self.isJSON(payload) {
-      (kind, content) = ("JSON", .json(payload))
-    } else if payload.isText {
-      // What could be a text is one: a number of CBOR or MessagePack cannot be told from a letter.
-      return nil
-    } else if let value = cbor(payload), value.isContainer {
-      let isSenML = SenML.isPack(value)
-      (kind, content) = (isSenML ? "SenML in CBOR" : "CBOR", .value(value, isSenML: isSenML))
-    } else if let value = messagePack(payload), value.isContainer {
-      (kind, content) = ("MessagePack", .value(value, isSenML: false))
-    } else {
-      return nil
-    }
-  }
-
-  func json(isPretty: Bool) -> [UInt8] {
-    var json = JSONWriter(isPretty: isPretty)
-    write(to: &json)
-    return json.bytes
-  }
-
-  func write(to json: inout JSONWriter) {
-    switch content {
-    case .json(let text): _ = json.copy(text, keepsDigits: true)
-    case .value(let value, let isSenML): json.add(value, isSenML: isSenML)
-    }
-  }
-
-  /// An object or an array.
-  private static func isJSON(_ payload: [UInt8]) -> Bool {
-    guard let first = payload.first(where: { $0 > 32 }), first == 123 || first == 91, payload.isUTF8 else {
-      return false
-    }
-    var scratch = JSONWriter(isPretty: false)
-    return scratch.copy(payload)
-  }
-}
-
 extension JSONWriter {
-  /// As "payload": a value, with its format, or a text. As "payload_hex": anything else.
+  /// As "payload", or what the program calls it: a value, with its format, or a text. As "payload_hex": anything else.
   mutating func add(payload: [UInt8], topic: [UInt8]) {
     if let known = KnownPayload(payload, topic: topic) {
       key("format")
       string(known.kind.bytes)
-      key("payload")
+      key(Program.payload)
       known.write(to: &self)
     } else if payload.isUTF8 {
-      key("payload")
+      key(Program.payload)
       string(payload)
     } else {
-      key("payload_hex")
+      key(Text("\(Program.payload)_hex").bytes)
       string(payload.hexadecimal)
     }
   }
@@ -111,4 +59,11 @@ extension JSONWriter {
 extension [UInt8] {
   /// UTF-8 without control characters but tabs and ends of lines.
   var isText: Bool { isUTF8 && allSatisfy { $0 >= 32 && $0 != 127 || $0 == 9 || $0 == 10 || $0 == 13 } }
+
+  /// A JSON object, or an array.
+  var isJSON: Bool {
+    guard let first = first(where: { $0 > 32 }), first == 123 || first == 91, isUTF8 else { return false }
+    var scratch = JSONWriter(isPretty: false)
+    return scratch.copy(self)
+  }
 }

@@ -1,8 +1,7 @@
-import CSwiftMQTT
-
-/// Which packets are shown: words that are names of packets, Topic Filters, or "sent" and "received". A packet is shown if
-/// its kind is among those that are named, and one of its topics matches one of the filters; of what is not named, all. A
-/// word of capital letters is the name of a packet, or misspelled: the topic ALARM is written as ALARM/#, which matches it.
+/// Which packets are shown: words that are names of packets, filters of topics as the program has them, or "sent" and
+/// "received". A packet is shown if its kind is among those that are named, and one of its topics matches one of the
+/// filters; of what is not named, all. A word of capital letters is the name of a packet, or misspelled: with MQTT, the
+/// topic ALARM is written as ALARM/#, which matches it.
 struct PacketFilter {
   let text: [UInt8]
   private var types: [UInt8] = []
@@ -20,7 +19,7 @@ struct PacketFilter {
         types.append(UInt8(type))
       } else if name == "sent" || name == "received" {
         isSent = name == "sent"
-      } else if !word.allSatisfy({ 65...90 ~= $0 }) && MQTT.checkFilter(word) == SMQ_OK {
+      } else if !word.allSatisfy({ 65...90 ~= $0 }) && Program.isFilter(word) {
         topics.append(word)
       } else {
         return nil
@@ -32,9 +31,8 @@ struct PacketFilter {
     if let wanted = self.isSent, wanted != isSent { return false }
     if !types.isEmpty && !types.contains(packet.type) { return false }
     guard !topics.isEmpty else { return true }
-    let names = packet.type == 3 ? [packet.topic] : packet.filters.map { $0.filter }
-    return names.contains { name in
-      topics.contains { $0 == name || MQTT.matches(filter: $0, topic: name) }
+    return packet.topics.contains { name in
+      topics.contains { $0 == name || Program.matches(filter: $0, name) }
     }
   }
 }

@@ -1,4 +1,4 @@
-/// smq stats: the numbers of running clients.
+/// stats: the numbers of running clients.
 ///
 /// Where one of several does not answer, the others are told, and the exit status says so.
 func stats(_ arguments: Arguments) throws(ExitError) -> Int32 {
@@ -9,7 +9,7 @@ func stats(_ arguments: Arguments) throws(ExitError) -> Int32 {
       clients += try inspectedClients([path], timeout: (arguments.timeout ?? 5) * 1000)
     } catch {
       guard arguments.operands.count > 1 else { throw error }
-      printError("smq stats", error.text)
+      printError(arguments.command.title, error.text)
       failure = error
     }
   }
@@ -54,7 +54,9 @@ func inspectedClients(_ paths: [[UInt8]], timeout: Int64) throws(ExitError) -> [
 // ---- For people
 
 private func list(_ client: InspectedClient) -> Text {
-  var text: Text = "\(client.name.escaped) (\(client.path.printable))\n"
+  var text: Text =
+    client.name.isEmpty && !Program.hasClientIDs
+    ? "\(client.path.printable)\n" : "\(client.name.escaped) (\(client.path.printable))\n"
   for (name, value) in client.numbers.all {
     let shown: Text =
       name == "state"
@@ -62,10 +64,11 @@ private func list(_ client: InspectedClient) -> Text {
       : name == "protocol" ? Text(client.numbers.version.bytes) : grouped(value)
     text += "  \(name)\([UInt8](repeating: 32, count: max(1, 26 - name.count)))\(shown)\n"
   }
-  for kind in [("latency", "latency"), ("round_trip", "round trip")] as [(StaticString, StaticString)] {
-    let counts = client.numbers.classes(of: kind.0)
+  for name in histograms {
+    let counts = client.numbers.classes(of: name)
     guard let last = counts.lastIndex(where: { $0 > 0 }) else { continue }
-    for index in 0...last { text += "  \(kind.1) \(limit(index))  \(grouped(counts[index]))\n" }
+    let title = name.bytes.map { $0 == 95 ? 32 : $0 }
+    for index in 0...last { text += "  \(title) \(limit(index))  \(grouped(counts[index]))\n" }
   }
   return text
 }
@@ -80,15 +83,17 @@ private func limit(_ index: Int) -> Text {
 extension JSONWriter {
   fileprivate mutating func add(_ client: InspectedClient) {
     beginObject()
-    key("client_id")
-    string(client.name.isUTF8 ? client.name : client.name.escaped)
+    if Program.hasClientIDs {
+      key("client_id")
+      string(client.name.isUTF8 ? client.name : client.name.escaped)
+    }
     key("socket")
     string(client.path.isUTF8 ? client.path : client.path.escaped)
     for (name, value) in client.numbers.all {
       key(name)
       if name == "state" { string(client.numbers.state.bytes) } else { number(value) }
     }
-    for name in ["latency", "round_trip"] as [StaticString] {
+    for name in histograms {
       key(name)
       beginArray()
       for count in client.numbers.classes(of: name) { number(count) }
@@ -100,16 +105,6 @@ extension JSONWriter {
 
 // ---- For Prometheus
 
-/// The numbers that may fall. All others count what has happened.
-private let gauges: [StaticString] = [
-  "state", "protocol", "outbox_bytes", "outbox_bytes_peak", "outbox_bytes_capacity", "outbox_messages",
-  "outbox_messages_peak", "outbox_messages_capacity", "outbox_age_ms", "urgent_bytes", "urgent_bytes_peak",
-  "urgent_messages", "urgent_messages_peak", "in_flight", "in_flight_maximum", "submit_waiting",
-  "submit_peak",
-  "unacknowledged", "unacknowledged_peak", "receive_maximum", "requests", "requests_peak", "replies",
-  "replies_peak", "subscriptions", "receive_bytes_peak", "control_bytes_peak",
-]
-
 /// The text format of Prometheus, version 0.0.4: the samples of a metric stand together.
 private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Text {
   var text = Text()
@@ -120,7 +115,7 @@ private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Te
   }
   for name in names {
     let isGauge = gauges.contains { name == $0 }
-    let metric: Text = isGauge ? "swiftmqtt_\(name)" : "swiftmqtt_\(name)_total"
+    let metric: Text = isGauge ? "\(Program.metrics)_\(name)" : "\(Program.metrics)_\(name)_total"
     text += help(metric, name)
     text += "# TYPE \(metric) \((isGauge ? "gauge" : "counter") as StaticString)\n"
     for client in clients {
@@ -128,8 +123,8 @@ private func prometheus(_ clients: [InspectedClient], isForTerminal: Bool) -> Te
       text += "\(metric){\(labels(client, isForTerminal))} \(value)\n"
     }
   }
-  for name in ["latency", "round_trip"] as [StaticString] {
-    let metric: Text = "swiftmqtt_\(name)_seconds"
+  for name in histograms {
+    let metric: Text = "\(Program.metrics)_\(name)_seconds"
     text += help(metric, name.bytes)
     text += "# TYPE \(metric) histogram\n"
     for client in clients {
@@ -158,7 +153,8 @@ private func histogram(_ metric: Text, _ labels: Text, _ counts: [Int64]) -> Tex
 
 /// Two clients may have one Client Identifier, at two servers, or none; each has a socket of its own.
 private func labels(_ client: InspectedClient, _ isForTerminal: Bool) -> Text {
-  "client_id=\"\(label(client.name, isForTerminal))\",socket=\"\(label(client.path, isForTerminal))\""
+  let socket: Text = "socket=\"\(label(client.path, isForTerminal))\""
+  return Program.hasClientIDs ? "client_id=\"\(label(client.name, isForTerminal))\",\(socket)" : socket
 }
 
 /// The value of a label, in which backslash, quotation mark and newline are escaped.

@@ -6,7 +6,7 @@ final class InspectedClient {
   let descriptor: Int32
   /// The blocks of a datagram are whole.
   private var reader = CaptureReader(longest: InspectedClient.longestDatagram)
-  /// Its Client Identifier.
+  /// Its Client Identifier; empty: it has none, as a client of STOMP.
   private(set) var name: [UInt8] = []
   /// What people read: a client without an id is called by its socket.
   var label: [UInt8] { name.isEmpty ? path : name }
@@ -74,7 +74,10 @@ final class InspectedClient {
         }
       }
     } catch {
-      throw ExitError(text: "\(path.printable): what comes from there is no capture")
+      guard case .otherProtocol = error else {
+        throw ExitError(text: "\(path.printable): what comes from there is no capture")
+      }
+      throw ExitError(text: "\(path.printable): \(error.text)")
     }
   }
 
@@ -85,7 +88,7 @@ final class InspectedClient {
   }
 }
 
-/// The numbers of a client: names of smq_stats, and values.
+/// The numbers of a client: names of smq_stats, or of sst_stats, and values.
 struct ClientNumbers {
   private(set) var all: [(name: [UInt8], value: Int64)] = []
   /// Of `latency` and `round_trip`, how many of each class.

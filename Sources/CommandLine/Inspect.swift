@@ -1,4 +1,4 @@
-/// smq inspect: the packets of running clients, of a capture, or of topics of a broker.
+/// inspect: the packets of running clients, of a capture, or of what else the program has.
 func inspect(_ arguments: Arguments) throws(ExitError) -> Int32 {
   if arguments.once && arguments.operands.isEmpty {
     throw usageError(
@@ -40,7 +40,7 @@ private final class PacketPrinter {
       if left <= 0 { throw ExitError(text: "the time of -W is up", status: 27) }
       _ = feed.wait(min(left, 1000))
     }
-    if feed.isCutShort, let end = feed.end { printError("smq inspect", end) }
+    if feed.isCutShort, let end = feed.end { printError(arguments.command.title, end) }
     try output.finish()
   }
 
@@ -57,7 +57,7 @@ private final class PacketPrinter {
       json.endObject()
       output.write(json.bytes + [10])
     } else {
-      output.write(Text("\(grouped(count)) packets were lost: this program was too slow\n").bytes)
+      output.write(Text("\(grouped(count)) \(Program.packet)s were lost: this program was too slow\n").bytes)
     }
   }
 
@@ -85,14 +85,14 @@ private final class PacketPrinter {
     json.key("time")
     json.string(timestamp(milliseconds: UInt64(max(0, seen.microseconds) / 1000)))
     let labels = feed.labels
-    // A CONNECT of a single client has a name of its own.
+    // Of a single client, a packet may say itself which one it is.
     if labels.count > 1 {
-      json.key("client_id")
+      json.key(Program.clientKey)
       json.string(labels[seen.client].isUTF8 ? labels[seen.client] : labels[seen.client].escaped)
     }
     json.key("direction")
     json.string(ascii(seen.isSent ? "sent" : "received"))
-    json.key("packet")
+    json.key(Program.packet)
     json.string(packet.name.bytes)
     json.key("length")
     json.number(Int64(packet.length))
@@ -102,56 +102,9 @@ private final class PacketPrinter {
   }
 }
 
-extension JSONWriter {
-  /// `isNamed`: the object says already which client it is.
-  fileprivate mutating func add(_ packet: DecodedPacket, isNamed: Bool) {
-    func shown(_ text: [UInt8]) -> [UInt8] { text.isUTF8 ? text : text.escaped }
-    if let identifier = packet.identifier {
-      key("id")
-      number(Int64(identifier))
-    }
-    if let connect = packet.connect {
-      if !isNamed {
-        key("client_id")
-        string(shown(connect.clientID))
-      }
-      key("version")
-      string(versionNumber(UInt32(connect.version)).bytes)
-      key("keep_alive")
-      number(Int64(connect.keepAlive))
-    }
-    if packet.type == 3 { addMessage(packet, shown) }
-    if !packet.filters.isEmpty {
-      key("filters")
-      beginArray()
-      for (filter, _) in packet.filters { string(shown(filter)) }
-      endArray()
-    }
-    if !packet.reasonCodes.isEmpty {
-      key("reasons")
-      beginArray()
-      for code in packet.reasonCodes { string(packet.reason(code).bytes) }
-      endArray()
-    }
-    let properties = MQTT.properties(packet.properties)
-    if !properties.isEmpty { add(properties, isAlwaysText: true) }
-    if packet.isDamaged {
-      key("malformed")
-      bool(true)
-    }
-  }
-
-  private mutating func addMessage(_ packet: DecodedPacket, _ shown: ([UInt8]) -> [UInt8]) {
-    key("topic")
-    string(shown(packet.topic))
-    key("qos")
-    number(Int64(packet.qos))
-    key("retain")
-    bool(packet.retain)
-    key("dup")
-    bool(packet.duplicate)
-    key("payload_bytes")
-    number(Int64(packet.payloadSize))
-    add(payload: packet.payload, topic: packet.topic)
-  }
+/// In ISO 8601, in UTC.
+func timestamp(milliseconds: UInt64) -> [UInt8] {
+  guard milliseconds < 253_402_300_800_000 else { return decimal(unsigned: milliseconds) }
+  let text = System.utc(Int64(milliseconds / 1000))
+  return text + [46] + decimal(Int64(milliseconds % 1000), digits: 3) + [90]
 }

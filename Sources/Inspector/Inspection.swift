@@ -1,5 +1,4 @@
-import Capture
-import MQTTSession
+public import Capture
 public import Platform
 public import Storage
 
@@ -31,7 +30,7 @@ public struct Inspection: ~Copyable {
   /// All that are connected have something to read: until then nothing is collected for them, and as soon as the tap knows
   /// of it, it tells of no packets any more.
   private var pauseEnd: Instant? = nil
-  private(set) var isPaused = false
+  public private(set) var isPaused = false
   /// How many packets the client had when the pause began, or was last looked at.
   private var packetsBefore: UInt32 = 0
   private var connection: UInt32 = 0
@@ -39,7 +38,7 @@ public struct Inspection: ~Copyable {
   /// For how many milliseconds packets are collected.
   private static var delay: UInt32 { 5 }
 
-  init(path: Span<UInt8>, in place: consuming Region, buffer: consuming Region) {
+  public init(path: Span<UInt8>, in place: consuming Region, buffer: consuming Region) {
     self.path = place
     self.buffer = buffer
     self.path.wipe(0..<self.path.count)
@@ -49,63 +48,85 @@ public struct Inspection: ~Copyable {
 
   deinit { if Feature.hasTap { Self.end(socket, path, buffer, count) } }
 
+  /// The path of a socket that the system can make, or nothing that belongs to one.
   @_optimize(size)
-  mutating func open(permissions: UInt32, poller: Int32) throws(PlatformError) {
+  public static func allows(
+    _ path: Span<UInt8>, permissions: UInt32, bytes: UInt32, ownTransport: Bool
+  ) -> Bool {
+    guard path.count > 0 else { return bytes | permissions == 0 }
+    guard path.count <= InspectionSocket.longestPath, !ownTransport else { return false }
+    for index in 0..<path.count where path[index] == 0 { return false }
+    return true
+  }
+
+  @_optimize(size)
+  public mutating func open(permissions: UInt32, poller: Int32) throws(PlatformError) {
     try Self.open(&socket, path, permissions, poller)
   }
 
   /// Something that was collected is to be sent.
-  var deadline: Instant? { count > 0 ? since.advanced(by: Self.delay) : nil }
+  public var deadline: Instant? { count > 0 ? since.advanced(by: Self.delay) : nil }
 
   // MARK: Things that happened
 
   /// A connection begins.
-  mutating func begin() { connection &+= 1 }
+  public mutating func begin() { connection &+= 1 }
 
+  @inline(never)
   @_optimize(size)
-  mutating func append(_ packet: borrowing ObservedPacket) {
+  public mutating func append(_ packet: borrowing InspectedPacket, of content: CapturedProtocol) {
     guard pauseEnd == nil else { return lose(1) }
-    put(packet, age: 0, at: packet.time)
+    put(packet, of: content, age: 0, at: packet.time)
   }
 
-  /// Lets in a program that waits, if there is one: it is told what is in the trace. Returns false if there is none.
+  /// Lets in a program that waits, if there is one; `nil`: there is none. What was before is told by `append(kept:…)`, and
+  /// then `greet` sends it. `total`: how many packets went over the client's connections so far.
+  @inline(never)
   @_optimize(size)
-  mutating func letIn(
-    _ clientID: Span<UInt8>, _ trace: borrowing OptionalSlot<PacketTrace>, packets total: UInt32,
-    at now: Instant
-  ) -> Bool {
+  public mutating func letIn(
+    _ program: StaticString, _ name: Span<UInt8>, packets total: UInt32, at now: Instant
+  ) -> Int? {
     // It is not for the new one. Nor is what the others lose in a pause, which ends now.
     flush(at: now)
     loseThoseOfPause(total)
-    guard let reader = socket.accept() else { return false }
+    guard let reader = socket.accept() else { return nil }
     readers[reader] = Reader()
-    let name = clientID.extracting(first: buffer.count / 4)
+    let name = name.extracting(first: buffer.count / 4)
     var writer = BlockWriter(buffer.mutableBytes)
-    writer.sectionHeader(program: ("libswiftmqtt" as StaticString).bytes)
+    writer.sectionHeader(program: program.bytes)
     writer.interface(name: name)
     count = writer.count
-    if !trace.isEmpty {
-      trace.element.forEach { put($0, age: now.milliseconds &- $0.time.milliseconds, at: now, only: reader) }
-    }
+    return reader
+  }
+
+  /// A packet that the client has kept since before the program came.
+  @inline(never)
+  @_optimize(size)
+  public mutating func append(
+    kept packet: borrowing InspectedPacket, of content: CapturedProtocol, for reader: Int, at now: Instant
+  ) {
+    put(packet, of: content, age: now.milliseconds &- packet.time.milliseconds, at: now, only: reader)
+  }
+
+  @_optimize(size)
+  public mutating func greet(_ reader: Int, at now: Instant) {
     flush(at: now, only: reader)
     isRead = true
     (pauseEnd, isPaused) = (nil, false)
-    return true
   }
 
   /// Looks what a program asks; `nil`: it does not, or has gone.
   @_optimize(size)
-  mutating func question(of reader: Int) -> UInt8? {
+  public mutating func question(of reader: Int) -> UInt8? {
     guard socket.isConnected(reader) else { return nil }
     let question = socket.question(of: reader)
     if question == nil { lookForReaders() }
     return question
   }
 
-  /// The time to send has come, or not; a pause begins, goes on, or ends. `total`: how many packets went over the client's
-  /// connections so far. Returns true if the tap is to tell of packets again, or no more.
+  /// The time to send has come, or not; a pause begins, goes on, or ends. `total`: as in `letIn`. Returns true if the tap is to tell of packets again, or no more.
   @_optimize(size)
-  mutating func attend(packets total: UInt32, at now: Instant) -> Bool {
+  public mutating func attend(packets total: UInt32, at now: Instant) -> Bool {
     if let deadline, deadline.isReached(at: now) { flush(at: now) }
     guard let end = pauseEnd else { return false }
     guard isPaused else {
@@ -125,40 +146,43 @@ public struct Inspection: ~Copyable {
     return !isPaused
   }
 
-  /// Answers a question: what the program has been sent and has lost, and the client's numbers.
+  /// Where the client's numbers go that answer a question: `answer` sends them.
   @_optimize(size)
-  mutating func answer(_ reader: Int, _ numbers: Statistics, at now: Instant) {
+  @_lifetime(&self)
+  public mutating func numberLines(at now: Instant) -> NumberLines {
     flush(at: now)
     let offset = BlockWriter.statisticsTextOffset
     let end = buffer.count &- BlockWriter.statisticsOverhead
-    var lines = NumberLines(buffer.mutableBytes(in: offset..<end))
-    numbers.write(to: &lines)
-    tellLoss(to: reader, text: lines.count)
+    return NumberLines(buffer.mutableBytes(in: offset..<end))
   }
+
+  /// Answers a question: what the program has been sent and has lost, and `count` bytes of numbers.
+  @_optimize(size)
+  public mutating func answer(_ reader: Int, numbers count: Int) { tellLoss(to: reader, text: count) }
 
   // MARK: Helpers
 
-  /// `age`: how many milliseconds ago the packet was there; one that is told of a trace has no outbox. `only`: for this
-  /// program.
+  /// `age`: how many milliseconds ago the packet was there. `only`: for this program.
   @_optimize(size)
   private mutating func put(
-    _ packet: borrowing ObservedPacket, age: UInt32, at now: Instant, only: Int? = nil
+    _ packet: borrowing InspectedPacket, of content: CapturedProtocol, age: UInt32, at now: Instant,
+    only: Int? = nil
   ) {
-    let captured = min(packet.captured, buffer.count &- BlockWriter.packetOverhead)
+    let captured = min(packet.front.count &+ packet.more.count, buffer.count &- BlockWriter.packetOverhead)
     if buffer.count &- count < captured &+ BlockWriter.packetOverhead { flush(at: now, only: only) }
     let front = packet.front.extracting(first: captured)
     let time = WallClock.microseconds(ago: age)
     let room = count..<buffer.count
     let described = CapturedPacket(
-      interface: 0, time: CaptureTime(high: time.high, low: time.low), isSent: packet.direction == .sent,
-      connection: connection, length: packet.length, outbox: only == nil ? packet.outbox.captured : nil)
+      interface: 0, time: CaptureTime(high: time.high, low: time.low), isSent: packet.isSent,
+      connection: connection, length: packet.length, outbox: packet.outbox)
     var writer = BlockWriter(buffer.mutableBytes(in: room))
     writer.packet(
-      described, front, packet.payload.extracting(first: captured &- front.count))
+      described, of: content, front, packet.more.extracting(first: captured &- front.count))
     let size = writer.count
-    let offset = count &+ BlockWriter.packetOffset
+    let offset = count &+ BlockWriter.packetOffset(of: content)
     var bytes = buffer.mutableBytes(in: offset..<offset &+ front.count)
-    ObservedPacket.cover(packet.secrets, in: &bytes)
+    packet.coverSecrets(in: &bytes)
     if count == 0 { since = now }
     count &+= size
     packets &+= 1
@@ -257,12 +281,5 @@ public struct Inspection: ~Copyable {
     for reader in 0..<InspectionSocket.readers {
       if socket.isConnected(reader) { isRead = true }
     }
-  }
-}
-
-extension OutboxFill {
-  fileprivate var captured: CapturedPacket.Outbox {
-    CapturedPacket.Outbox(
-      messages: UInt32(truncatingIfNeeded: messages), inFlight: UInt32(truncatingIfNeeded: inFlight))
   }
 }

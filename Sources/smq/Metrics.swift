@@ -1,3 +1,16 @@
+/// The numbers that may fall. All others count what has happened.
+let gauges: [StaticString] = [
+  "state", "protocol", "outbox_bytes", "outbox_bytes_peak", "outbox_bytes_capacity", "outbox_messages",
+  "outbox_messages_peak", "outbox_messages_capacity", "outbox_age_ms", "urgent_bytes", "urgent_bytes_peak",
+  "urgent_messages", "urgent_messages_peak", "in_flight", "in_flight_maximum", "submit_waiting",
+  "submit_peak",
+  "unacknowledged", "unacknowledged_peak", "receive_maximum", "requests", "requests_peak", "replies",
+  "replies_peak", "subscriptions", "receive_bytes_peak", "control_bytes_peak",
+]
+
+/// The numbers of several classes, with the exponents of two as limits, in milliseconds.
+let histograms: [StaticString] = ["latency", "round_trip"]
+
 /// What a metric counts: a sentence without its full stop, for people who draw it. `nil`: it is of a newer library.
 func metricHelp(_ name: [UInt8]) -> Text? {
   if let help = metricTexts.first(where: { name == $0.name })?.help { return Text(help.bytes) }

@@ -15,8 +15,8 @@ struct PacketList {
   private(set) var entries: [Entry] = []
   private var count = 0
   private var bytes = 0
-  /// Of each client, the last CONNECT that is not among the packets any more: it says which version of MQTT they are of.
-  private(set) var connects: [Entry] = []
+  /// Of each client, the last of those that are needed to read the others, and not among the packets any more.
+  private(set) var needed: [Entry] = []
   /// Those that gave way, and are still in the array.
   private var gone = 0
 
@@ -34,7 +34,7 @@ struct PacketList {
     entries.append(entry)
     while entries.count - gone > Self.most || bytes > Self.mostBytes && entries.count - gone > 1 {
       bytes -= Self.size(entries[gone])
-      keepConnect(entries[gone])
+      keepNeeded(entries[gone])
       gone += 1
     }
     // What is moved was paid for by what is gone; a few large ones are not worth more than that.
@@ -50,15 +50,15 @@ struct PacketList {
     entry.seen.bytes.count + entry.packet.payload.count + entry.packet.topic.count
   }
 
-  private mutating func keepConnect(_ entry: Entry) {
-    guard entry.packet.connect != nil else { return }
-    // No dictionary: TopicTree says why.
-    connects.removeAll { $0.seen.client == entry.seen.client }
-    connects.append(entry)
+  private mutating func keepNeeded(_ entry: Entry) {
+    guard entry.packet.isNeeded else { return }
+    // No dictionary: its order would be that of the hash seed.
+    needed.removeAll { $0.seen.client == entry.seen.client }
+    needed.append(entry)
   }
 
   mutating func clear() {
-    for entry in all { keepConnect(entry) }
+    for entry in all { keepNeeded(entry) }
     entries = []
     gone = 0
     bytes = 0
