@@ -188,7 +188,7 @@ def test_the_broker_refuses_one(path):
 
     with Scripted(refuse) as server:
         result = send(path, ["-L", server.url], "-m", "x")
-    assert result.returncode != 0 and "was not delivered" in result.stderr
+    assert result.returncode == 1 and "was not delivered" in result.stderr
     assert listed(path)["messages"] == []
 
 
