@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from Python.stomp_servers import Connection, Scripted
 from Support.servers import free_port
 from Support.waiting import wait_for
 
+from .conftest import BUILD, ROOT
 from .peer import PATIENCE
 from .test_sst import SMQ, SST, environment, fine, sst
 
@@ -122,6 +124,41 @@ def test_a_connection_that_breaks(path):
     assert bodies(server) == [b"1", b"1", b"2"]
 
 
+def test_of_two_messages_one_has_ended(path):
+    """The head of the log cannot pass over the first one, so what is known of the second is that it has ended."""
+
+    def confirm_second(connection: Connection) -> None:
+        connection.accept()
+        frames = [connection.expect("SEND"), connection.expect("SEND")]
+        has(path, 2)
+        connection.receipt(frames[1])
+        has(path, 1)
+        connection.reset()
+
+    with Scripted(confirm_second) as server:
+        assert send(path, ["-L", server.url], "-m", "x", "--repeat", "2").returncode == 0
+    assert [message["serial"] for message in listed(path)["messages"]] == [1]
+
+
+QUIET = """
+from swiftmqtt import stomp
+client = stomp.Client("stomp://127.0.0.1:1", journal={path!r})
+client.send("/queue/kept", "quiet", store=True, quiet=True)
+client.sync(10)
+client.close()
+"""
+
+
+def test_messages_of_another_program_that_nothing_is_told_of(path):
+    found = environment(PYTHONPATH=str(ROOT / "python"), PYTHONDONTWRITEBYTECODE="1",
+                        SWIFTMQTT_LIBRARY=str(BUILD / "libswiftmqtt.so.1"))
+    subprocess.run([sys.executable, "-c", QUIET.format(path=str(path))], env=found, check=True, timeout=PATIENCE)
+    assert [message["quiet"] for message in listed(path)["messages"]] == [True]
+    with Scripted(serve) as server:
+        assert send(path, ["-L", server.url], "-m", "1").returncode == 0
+    assert bodies(server) == [b"quiet", b"1"] and listed(path)["messages"] == []
+
+
 def test_a_broker_that_refuses(path):
     """It is stored; and the exit status says what is wrong, as without a journal."""
 
@@ -151,7 +188,7 @@ def test_the_broker_refuses_one(path):
 
     with Scripted(refuse) as server:
         result = send(path, ["-L", server.url], "-m", "x")
-    assert result.returncode != 0 and "was not delivered" in result.stderr
+    assert result.returncode == 1 and "was not delivered" in result.stderr
     assert listed(path)["messages"] == []
 
 
