@@ -79,8 +79,11 @@ public struct STOMPEngine: ~Copyable, ProtocolEngine {
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
 
   public var nextDeadline: Instant? {
-    guard hasInspection else { return session.nextDeadline }
-    return Instant.earlier(inspection.element.deadline, session.nextDeadline)
+    @inline(__always) get { hasInspection ? deadlineWithInspection : session.nextDeadline }
+  }
+  @inline(never)
+  private var deadlineWithInspection: Instant? {
+    Instant.earlier(inspection.element.deadline, session.nextDeadline)
   }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
   @inline(__always)
