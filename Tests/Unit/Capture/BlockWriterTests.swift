@@ -85,10 +85,10 @@ import Testing
       $0.packet(Self.packet(isSent: true, length: 5, outbox: nil), of: .stomp, "SEND\0".bytes.span, Span())
     }
     #expect(Array(block[28..<48]) == [0, 12, 0, 16] + "data-text-lines\0".bytes)
-    #expect(Array(block[76..<92]) == [0, 25, 0, 4, 0, 0, 0xC0, 1, 0, 26, 0, 4, 0, 0, 0xF0, 0xAD])
-    #expect(Array(block[92..<96]) == [0, 0, 0, 0])
-    #expect(BlockWriter.packetOffset(of: .stomp) == 96)
-    #expect(Array(block[96..<104]) == "SEND\0\0\0\0".bytes)
+    #expect(Array(block[72..<88]) == [0, 25, 0, 4, 0, 0, 0xC0, 1, 0, 26, 0, 4, 0, 0, 0xF0, 0xAD])
+    #expect(Array(block[88..<92]) == [0, 0, 0, 0])
+    #expect(BlockWriter.packetOffset(of: .stomp) == 92)
+    #expect(Array(block[92..<100]) == "SEND\0\0\0\0".bytes)
   }
 
   /// With the largest numbers, a packet of any size takes no more than is said.
