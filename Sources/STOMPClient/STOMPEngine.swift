@@ -83,18 +83,12 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
   public mutating func receiveSpace() -> MutableSpan<UInt8> { session.receiveSpace() }
 
   public var nextDeadline: Instant? {
-<<<<<<< HEAD
-    guard hasJournal || hasInspection else { return session.nextDeadline }
-    let inspection = hasInspection ? inspection.element.deadline : nil
-    return Instant.earlier(
-      inspection, Instant.earlier(session.journalDeadline(at: now), session.nextDeadline))
-=======
-    @inline(__always) get { hasInspection ? deadlineWithInspection : session.nextDeadline }
+    @inline(__always) get { hasJournal || hasInspection ? deadlineOfAll : session.nextDeadline }
   }
   @inline(never)
-  private var deadlineWithInspection: Instant? {
-    Instant.earlier(inspection.element.deadline, session.nextDeadline)
->>>>>>> 3659ac6e1b8052b9a729add1b69787bd6233a03d
+  private var deadlineOfAll: Instant? {
+    let own = Instant.earlier(session.journalDeadline(at: now), session.nextDeadline)
+    return hasInspection ? Instant.earlier(inspection.element.deadline, own) : own
   }
   public mutating func nextEvent() -> STOMPEvent? { session.nextEvent(at: now) }
   @inline(__always)
