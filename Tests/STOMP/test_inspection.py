@@ -119,6 +119,7 @@ def test_the_statistics_have_the_names_and_values_of_sst_stats(rabbitmq, clients
     client.connect(PATIENCE)
     for number in range(10):
         client.send(queue, str(number), timeout=PATIENCE)
+    step(client)  # takes the completions, whose frames are in the outbox until then
     until(client, reader.ask())
     fields = {name for name, *_ in _abi.Stats._fields_} - {"size", "reserved"}
     assert set(reader.numbers) == fields | {"state", "protocol"}
