@@ -1,7 +1,7 @@
-import CSwiftMQTT
-import CTLSEngine
+import CSwiftSTOMP
 
-// What an engine tells of a connection over TLS, copied. The engine ends each of its texts with a zero.
+// What an engine tells of a connection over TLS, copied. The engine ends each of its texts with a zero. smq and sst have this
+// file each: the compiler takes the structs, which both libraries' headers have, for those of the one that is imported.
 
 extension TLSInfo {
   init(_ raw: smq_tls_info) {
@@ -24,9 +24,4 @@ extension Certificate {
     names = text(of: raw.names)
     key = text(of: raw.key)
   }
-}
-
-/// Of an array of characters, which Swift has as a tuple.
-private func text<Characters>(of characters: Characters) -> [UInt8] {
-  unsafe withUnsafeBytes(of: characters) { bytes in unsafe Array(bytes.prefix { $0 != 0 }) }
 }
