@@ -59,7 +59,7 @@ def installed_files():
         f"lib/libswiftmqtt.so.{version()}", "lib/pkgconfig/swiftmqtt.pc",
         "bin/smq", "share/bash-completion/completions/smq", "share/man/man1/smq.1",
         "bin/sst", "share/bash-completion/completions/sst", "share/man/man1/sst.1",
-        *(f"share/man/man1/sst-{command}.1" for command in ("bench", "check", "inspect", "receive", "send", "stats")),
+        *(f"share/man/man1/sst-{command}.1" for command in ("bench", "check", "inspect", "journal", "receive", "send", "stats")),
         *(f"share/man/man1/smq-{command}.1" for command in ("bench", "check", "console", "inspect", "journal", "pub", "replay", "rr", "stats", "sub", "top")),
         *(f"share/man/man3/{page.name}" for folder in ("man3", "man3-tls", "man3-stomp")
           for page in (ROOT / "docs" / "manual" / folder).glob("*.3")),
