@@ -183,7 +183,8 @@ enum {
     SST_ERR_JOURNAL_CORRUPT = -503, /* something in it that was durable is not as it was written, or the
                                        file is no journal. Nothing was changed */
     SST_ERR_JOURNAL_OTHER = -504,   /* it is one of libswiftmqtt, or of a newer library */
-    SST_ERR_JOURNAL_SIZE = -505     /* it has more than these options have room for */
+    SST_ERR_JOURNAL_SIZE = -505     /* it has more than these options have room for, or was written with a
+                                       larger outbox_frames */
 };
 
 /* Where an attempt to connect, or a connection, ended. */
@@ -518,10 +519,10 @@ typedef struct sst_options {
     /*
      * The journal: a file that keeps frames with SST_SEND_STORE until the server has confirmed them, over the
      * end of the process and over a power cut. The next client with the same file takes them up in
-     * sst_client_init(), and sends them when it is connected, before all others: what was stored arrives at
-     * least once. sst_sync() waits until everything is stored. Sending does not wait for the disk, and a
-     * frame leaves at once. docs/journal.md has the file's format. Without a path the others have to be 0.
-     * Not with SST_OPTION_OWN_TRANSPORT.
+     * sst_client_init(), and sends them when it is connected, before all others of the outbox: what was stored
+     * arrives at least once, or ends with an event that says why not. sst_sync() waits until everything is
+     * stored. Sending does not wait for the disk, and a frame leaves at once. docs/journal.md has the file's
+     * format. Without a path the others have to be 0. Not with SST_OPTION_OWN_TRANSPORT.
      */
     sst_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
                                      with mode 0600 if it is not there, as PATH.new until it is whole */
@@ -534,8 +535,8 @@ typedef struct sst_options {
                                      0: 20. One that is confirmed meanwhile is never written */
     uint32_t journal_batch_bytes; /* how much is written at once at most: 4,096 to 1,048,576, rounded up to
                                      whole blocks of 4,096; 0: 16,384. The client has a buffer of this size. A
-                                     frame that is stored must fit into it, with 74 bytes for each 4,096, and
-                                     is refused otherwise (SST_ERR_TOO_LARGE) */
+                                     frame that is stored must fit into it, with 48 bytes for each 4,096 and
+                                     26 more, and is refused otherwise (SST_ERR_TOO_LARGE) */
     uint32_t journal_flags;       /* SST_JOURNAL_STRICT and the like, added up */
 
     /*
@@ -630,7 +631,9 @@ SST_API int32_t sst_client_init(void *memory, size_t size, const sst_options *op
 
 /*
  * Closes a client at once, without DISCONNECT, and gives the block back. What was not sent is lost, unless a
- * journal has it; a commit that is being written is waited for. Passcodes are overwritten.
+ * journal has it; a commit that is being written is waited for. What has ended since the last commit is in the
+ * journal still, and is sent again by the next process, unless sst_sync() comes before. Passcodes are
+ * overwritten.
  *
  * client   the client; no other call may follow
  *
@@ -845,8 +848,8 @@ enum {
     /*
      * With SST_SEND_RECEIPT: if the connection ends before the receipt came, the frame is sent again on the
      * next one. The server may get it twice. Without this flag it ends with SST_ERR_UNKNOWN. Not in a
-     * transaction. After an ERROR that names no frame, those that are sent again go one by one; the one that
-     * was alone when that happened twice ends with SST_ERR_REFUSED.
+     * transaction. After an ERROR that names no frame, all frames go one by one, until those that it may
+     * have meant have ended; one that was alone when that happened twice ends with SST_ERR_REFUSED.
      */
     SST_SEND_AGAIN = 2,
     /*
@@ -867,8 +870,8 @@ enum {
     /*
      * The journal keeps the frame until its receipt came (sst_options.journal): if the process ends before,
      * or power fails, the next one sends it. It has SST_SEND_RECEIPT and SST_SEND_AGAIN, whether they are set
-     * or not, so the server may get it twice: a header of the program's own tells a consumer which. Not in a
-     * transaction, not urgent, and with SST_OVERFLOW_REFUSE. Without a journal it is SST_ERR_JOURNAL.
+     * or not, so the server may get it twice: add an id header of your own, by which consumers drop
+     * duplicates. Not in a transaction, not urgent, and with SST_OVERFLOW_REFUSE. Without a journal it is SST_ERR_JOURNAL.
      */
     SST_SEND_STORE = 32
 };
@@ -929,14 +932,17 @@ typedef struct sst_frame {
  * Returns SST_OK or SST_DROPPED, or, with nothing changed, SST_ERR_NULL, SST_ERR_CLIENT, SST_ERR_STRUCT_SIZE,
  *   SST_ERR_OPTION        flags or overflow are unknown, SST_SEND_AGAIN is without SST_SEND_RECEIPT,
  *                         SST_SEND_URGENT without urgent_frames, or one of these or an overflow policy
- *                         is in a transaction
+ *                         is in a transaction; or SST_SEND_STORE is with SST_SEND_URGENT, an overflow policy
+ *                         or a transaction
  *   SST_ERR_STATE         the client is disconnecting
  *   SST_ERR_DESTINATION   the destination is empty, or no text that a header may have
  *   SST_ERR_HEADER        content_type or headers are not what they have to be
  *   SST_ERR_BODY          SST_SEND_NO_LENGTH, and the body has a zero
  *   SST_ERR_TRANSACTION   there is no such transaction
- *   SST_ERR_TOO_LARGE     the frame is larger than outbox_bytes, or urgent_bytes
+ *   SST_ERR_TOO_LARGE     the frame is larger than outbox_bytes, or urgent_bytes, or, with SST_SEND_STORE,
+ *                         than journal_batch_bytes allows
  *   SST_ERR_FULL          there is no room now
+ *   SST_ERR_JOURNAL       SST_SEND_STORE, and there is no journal; or SST_JOURNAL_STRICT, and it has failed
  */
 SST_API int32_t sst_send(sst_client *client, const sst_frame *frame);
 
@@ -1047,7 +1053,7 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
 SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
- * Acknowledges a message with more headers, as a server knows them. The receipt header is the library's:
+ * Acknowledges a message, and sends headers with ACK that the server understands. The receipt header is the library's:
  * COMMIT has one. The frame goes into control_bytes, or, in a transaction, into the outbox, so these have to
  * have room for the headers as well.
  *
@@ -1075,7 +1081,7 @@ SST_API int32_t sst_ack_with(sst_client *client, uint64_t token, const sst_bytes
 SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
- * Refuses a message with more headers. With "requeue" and the value "false" RabbitMQ does not deliver it
+ * Refuses a message, and sends headers with NACK. With "requeue" and the value "false" RabbitMQ does not deliver it
  * again: it goes to the dead letter exchange of its queue, or, if that has none, nowhere.
  *
  * client        the client
@@ -1147,9 +1153,9 @@ enum {
     /*
      * An attempt, or a connection, has ended: status, stage, os_error, rule, attempt and server; retry_ms. If
      * the server said why in ERROR, text is its message header, headers are all of them, and body is its
-     * body: of one that is larger than the receive buffer the beginning, as much as has room there behind
-     * the headers; and of one that did not come to its end, because the connection ended or the server fell
-     * silent, what came. body_total is the server's content-length, or, without one, the size of body.
+     * body: if it is larger than the receive buffer, as much of its beginning as fits there behind the
+     * headers; and if it did not come to its end on an established connection, because that ended or the
+     * server fell silent, what came. body_total is the server's content-length, or, without one, the size of body.
      * sst_last_failure() says more.
      */
     SST_EVENT_DISCONNECTED = 2,
@@ -1505,7 +1511,8 @@ SST_API int32_t sst_engine_timed_out(sst_client *client, uint32_t now_ms);
  * one waits for the next connection. With SST_OPTION_OWN_TRANSPORT the call wakes up nobody.
  *
  * What only the owner can find out ends the message with SST_EVENT_COMPLETED and its cookie:
- * SST_ERR_SERVER_LIMIT if the version that the server has chosen does not have what is in it.
+ * SST_ERR_SERVER_LIMIT if the version that the server has chosen does not have what is in it, SST_ERR_JOURNAL
+ * if it is to be stored, and SST_JOURNAL_STRICT refuses it.
  *
  * The client must live until the call returns: end the threads that submit, or keep them from submitting,
  * before sst_client_close().

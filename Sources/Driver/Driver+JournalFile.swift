@@ -45,8 +45,9 @@ extension Driver where Engine: JournaledEngine & ~Copyable, Link: ~Copyable, Sys
       if !options.wants(superblock.blocks),
         let moved = try Self.move(file, superblock, to: new, names, options, &engine)
       {
+        // The old one, and with it its lock, stays until the new one has the name: nobody else may take it up in between.
+        try Self.name(moved, &names)
         file = moved
-        try Self.name(file, &names)
         superblock = new
       }
       try recover(from: file, superblock)

@@ -68,7 +68,12 @@ extension StoredMessages {
       number = entries[entry].newer
     }
     used = entries.count
-    for entry in 0..<entries.count where entries[entry].state == .free { putFree(entry) }
+    // The lowest are given out first, because the next process may have fewer.
+    var entry = entries.count
+    while entry > 0 {
+      entry &-= 1
+      if entries[entry].state == .free { putFree(entry) }
+    }
   }
 
   /// Sorts the first `count` numbers: a heap, because it needs no memory and no luck.

@@ -101,7 +101,7 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     @inline(__always) get { session.isJournaled }
   }
   public var isJournalWriting: Bool { session.isJournalWriting }
-  /// Frames do not expire, so that no clock of the wall is of any use.
+  /// Frames do not expire: the wall clock is not needed.
   public mutating func prepareJournal(at now: Instant, wallClock: UInt32) -> Bool {
     session.prepareJournal(at: now)
   }
@@ -116,8 +116,6 @@ public struct STOMPEngine: ~Copyable, JournaledEngine {
     session.journalWritten(error, at: now)
   }
 
-  /// No Client Identifier of MQTT has this zero, so that neither protocol takes up what the other has left. STOMP has nothing
-  /// by which a server knows a client again: whoever has the file has what is in it.
   public var journalOwner: Salt { FrameRecord.owner }
 
   @_lifetime(&self)

@@ -66,8 +66,8 @@ struct FrameQueue: ~Copyable {
   /// There was no room for a frame of this size, and the application is to be told when there is; -1: none was refused.
   private var refusedSize = -1
 
-  /// The server has ended a connection with ERROR, and did not say because of which frame: that of the last one that it may
-  /// have been. Until that has ended, each waits for the receipt of the one before.
+  /// The server has ended a connection with ERROR, and did not say because of which frame: the number of the last one that it
+  /// may have been; `nil`: all of these have ended.
   private var lastSuspect: UInt32? = nil
   /// The last one that was alone when that happened.
   private var accused: UInt32? = nil
@@ -124,13 +124,10 @@ struct FrameQueue: ~Copyable {
   /// The number that the next frame gets.
   var nextNumber: UInt32 { firstNumber &+ UInt32(truncatingIfNeeded: entries.count) }
   var hasUnsent: Bool { unsent < entries.count }
-  /// Whether one goes after the other.
-  var isCareful: Bool { lastSuspect != nil }
-  /// Whether the next one may be sent. `others`: how many frames of other queues are under way.
-  @inline(__always)
-  func isReady(others: @autoclosure () -> Int) -> Bool {
-    hasUnsent && (!isCareful || unconfirmed &+ others() == 0)
-  }
+  /// Whether one of them may be why the server has ended a connection.
+  var hasSuspects: Bool { lastSuspect != nil }
+  /// Whether the next one asks for a receipt.
+  var nextHasReceipt: Bool { hasUnsent && entries[at: unsent].hasReceipt }
   /// Nothing is queued, and no receipt is outstanding.
   var isDrained: Bool { !hasUnsent && unconfirmed == 0 }
   /// Half of the places have to be free, too, so that it does not come for each.
@@ -375,20 +372,30 @@ struct FrameQueue: ~Copyable {
   mutating func refused(_ number: UInt32) -> Bool { ended(number, .refused) }
 
   /// The server has ended the connection with ERROR, and did not say why. A frame that is sent again would end the next one,
-  /// too, and so on: so those that may have been at fault go one by one from now on. `isAlone`: nothing else was under way. A
-  /// frame with which that happens twice is the one.
+  /// too, and so on: so those that may have been at fault are suspects. `isPartSent`: the next one was sent in part. `isAlone`:
+  /// nothing else was under way. A frame with which that happens twice is the one: it has ended, and the result is true.
   @inline(never)
   @_optimize(size)
-  mutating func failed(isAlone: Bool) {
-    var suspect: UInt32? = nil
+  mutating func failed(isPartSent: Bool, isAlone: Bool) -> Bool {
+    var suspect: Int? = nil
     for index in ended..<unsent where entries[at: index].state == .sent && entries[at: index].isRepeatable {
-      suspect = firstNumber &+ UInt32(truncatingIfNeeded: index)
+      suspect = index
     }
-    guard let suspect else { return }
-    if !hasSuspect(from: suspect) { lastSuspect = suspect }
-    guard isAlone, unconfirmed == 1 else { return }
-    if accused == suspect { _ = refused(suspect) }
-    accused = suspect
+    if isPartSent, hasUnsent, entries[at: unsent].isRepeatable { suspect = unsent }
+    guard let suspect else { return false }
+    let number = firstNumber &+ UInt32(truncatingIfNeeded: suspect)
+    if !hasSuspect(from: number) { lastSuspect = number }
+    guard isAlone else { return false }
+    guard accused == number else {
+      accused = number
+      return false
+    }
+    if entries[at: suspect].state == .sent { unconfirmed &-= 1 }
+    mark(entries.slot(at: suspect), .refused)
+    skipSent()
+    forgetSuspects()
+    removeEnded()
+    return true
   }
 
   /// Whether the last suspect is the frame with this number, or behind it.
@@ -397,7 +404,7 @@ struct FrameQueue: ~Copyable {
   }
 
   private mutating func forgetSuspects() {
-    guard isCareful, !hasSuspect(from: firstNumber &+ UInt32(truncatingIfNeeded: unsent)) else { return }
+    guard hasSuspects, !hasSuspect(from: firstNumber &+ UInt32(truncatingIfNeeded: unsent)) else { return }
     lastSuspect = nil
   }
 

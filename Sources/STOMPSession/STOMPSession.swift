@@ -84,6 +84,8 @@ public struct STOMPSession: ~Copyable {
   var taps = FrameTaps()
   /// The front of `control` is the beginning of a frame.
   var isControlInStep = true
+  /// Of the frame that is sent alone.
+  var company = Company()
   /// ACK, or NACK, had no room, and the application is to be told when there is some.
   var wasControlFull = false
 

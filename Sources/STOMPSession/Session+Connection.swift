@@ -21,6 +21,7 @@ extension STOMPSession {
     receiver.removeAll()
     control.removeAll()
     isControlInStep = true
+    company = Company()
     heartBeats.stop()
     held.connectionBegins()
     transactions.connectionEnded()

@@ -164,8 +164,8 @@ extension STOMPSession {
 
   private mutating func confirmed(_ receipt: Receipt?) {
     switch receipt {
-    case .frame(let number): _ = outbox.confirmed(number)
-    case .urgent(let number): _ = urgent.confirmed(number)
+    case .frame(let number): if outbox.confirmed(number) { company.confirmed() }
+    case .urgent(let number): if urgent.confirmed(number) { company.confirmed() }
     case .subscription(let number): subscriptions.confirmed(number)
     case .end: if hasSentDisconnect { close(.requested) }
     // RabbitMQ's MESSAGE carries the receipt header of whoever sent it; a RECEIPT of somebody else says nothing.
@@ -190,11 +190,7 @@ extension STOMPSession {
     case .subscription(let number): subscriptions.refused(number)
     case .end: break
     case nil:
-      if !isRefusal {
-        let isAlone = receiptsDue == 1
-        outbox.failed(isAlone: isAlone)
-        urgent.failed(isAlone: isAlone)
-      }
+      if !isRefusal { suspect() }
     }
     arrival.closeReason = reason
   }
@@ -215,6 +211,20 @@ extension STOMPSession {
     // As it came: its escapes are undone where they are.
     if taps.isOn { tellBeginning(at: now) }
     failed(bodySize: receiver.count &- arrival.parser.frame.bodyOffset)
+  }
+
+  /// ERROR does not say which frame it is about.
+  @inline(never)
+  @_optimize(size)
+  private mutating func suspect() {
+    let isOutbox = sending.source == .outbox && sending.sent > 0
+    let isUrgent = sending.source == .urgent && sending.sent > 0
+    let isAlone =
+      sendsOneByOne && company.isNone && receiptsDue &+ (isOutbox || isUrgent ? 1 : 0) == 1
+    let isOneOfOutbox = outbox.failed(isPartSent: isOutbox, isAlone: isAlone)
+    let isOneOfUrgent = urgent.failed(isPartSent: isUrgent, isAlone: isAlone)
+    // Nothing more of it goes out.
+    if isOneOfOutbox && isOutbox || isOneOfUrgent && isUrgent { sending = Sending() }
   }
 
   // MARK: MESSAGE

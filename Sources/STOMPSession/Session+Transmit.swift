@@ -25,18 +25,31 @@ extension STOMPSession {
       // Found once, although `output` is asked for more than once: it goes over all frames that wait. What has to go first goes
       // out behind the first of them.
       let isFollowed =
-        hasDisconnect || !control.isEmpty || isUrgentReady || subscriptions.unsent > 0 || outbox.isCareful
+        hasDisconnect || !control.isEmpty || isUrgentReady || subscriptions.unsent > 0 || sendsOneByOne
       sending.window = isFollowed ? outbox.frame(without: sending.sent) : outbox.window(without: sending.sent)
     }
     return sending.source != .none
   }
 
-  private var isUrgentReady: Bool {
-    urgent.isReady(others: outbox.unconfirmed &+ subscriptions.unconfirmed &+ subscriptions.unsent)
-  }
+  private var isUrgentReady: Bool { urgent.hasUnsent && mayGoOn }
+  private var isOutboxReady: Bool { outbox.hasUnsent && mayGoOn }
 
-  private var isOutboxReady: Bool {
-    outbox.isReady(others: urgent.unconfirmed &+ subscriptions.unconfirmed &+ subscriptions.unsent)
+  private var mayGoOn: Bool { !sendsOneByOne || receiptsDue &+ subscriptions.unsent == 0 }
+
+  /// After an ERROR that named no frame, until all that it may have meant have ended: each waits for the receipt of the one
+  /// before, so that the next ERROR says which it is.
+  var sendsOneByOne: Bool { outbox.hasSuspects || urgent.hasSuspects }
+
+  /// Bytes are sent while one goes after the other.
+  @inline(never)
+  @_optimize(size)
+  private mutating func noteCompany() {
+    switch sending.source {
+    case .none, .connect, .subscription: break
+    case .control: if control.bytes[0] != UInt8(ascii: "\n") || !isControlInStep { company.came() }
+    case .urgent: company.sent(hasReceipt: urgent.nextHasReceipt, isBegun: sending.sent > 0)
+    case .outbox: company.sent(hasReceipt: outbox.nextHasReceipt, isBegun: sending.sent > 0)
+    }
   }
 
   private mutating func choose(at now: Instant) {
@@ -89,6 +102,7 @@ extension STOMPSession {
     counters.bytesSent.add(count)
     counters.sendCalls.add(1)
     if taps.isOn { tellSent(count, at: now) }
+    if sendsOneByOne { noteCompany() }
     defer { if receiptDeadline == nil { startReceiptTime(at: now) } }
     switch sending.source {
     case .none: return

@@ -188,6 +188,7 @@ private func openJournal(
     unsafe try client.pointee.openJournal(&names, options, in: memory)
     return nil
   } catch {
+    unsafe client.pointee.wipeSecrets()
     unsafe client.deinitialize(count: 1)
     if case .system(let code) = error { SystemError.set(code) }
     return Status(error)
@@ -202,6 +203,7 @@ private func openInspection(permissions: UInt32, of client: UnsafeMutablePointer
     unsafe try client.pointee.openInspection(permissions: permissions)
     return nil
   } catch {
+    unsafe client.pointee.wipeSecrets()
     unsafe client.deinitialize(count: 1)
     SystemError.set(error.code)
     return .inspect

@@ -76,6 +76,7 @@ int main(int argc, char **argv) {
         sst_stats stats = SST_STATS_INIT;
         sst_client_stats(client, &stats);
         printf("for the next run: %u\n", (unsigned)stats.outbox_frames);
+        sst_sync(client, 1000); /* the journal knows what the server has: it is not sent again */
     }
     end(client, memory);
     return status == SST_OK ? EXIT_SUCCESS : EXIT_FAILURE;

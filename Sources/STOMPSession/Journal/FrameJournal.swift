@@ -85,9 +85,11 @@ struct FrameJournal: ~Copyable {
   }
 
   /// There is nothing to be written, nor to wait for.
-  mutating func rest() {
+  mutating func rest(at now: Instant) {
     waitingSince = nil
     isHurried = false
+    // One that lies behind would lie ahead when the clock has wrapped.
+    if let retryAt, retryAt.isReached(at: now) { self.retryAt = nil }
   }
 
   @_optimize(size)

@@ -48,7 +48,7 @@ extension FrameQueue {
       stored.element.forget()
       return true
     }
-    guard change.needsMessage ? putFrame(entry, change, &commit) : putEnd(entry, change, &commit) else {
+    guard change.needsMessage ? putFrame(entry, change, &commit) : putEnd(entry, &commit) else {
       return false
     }
     stored.element.told(withMessage: change.needsMessage, place: place)
@@ -70,7 +70,7 @@ extension FrameQueue {
     return true
   }
 
-  private func putEnd(_ entry: Int, _ change: StoredMessages.Entry, _ commit: inout Commit) -> Bool {
+  private func putEnd(_ entry: Int, _ commit: inout Commit) -> Bool {
     // A frame that is stored changes once: it ends.
     guard commit.fits(0) else { return false }
     commit.begin(

@@ -27,7 +27,7 @@ extension STOMPSession {
   @_optimize(size)
   public mutating func prepareJournal(at now: Instant) -> Bool {
     guard isJournaled, journal.element.isOpen, !journal.element.space.isWriting else { return false }
-    guard outbox.hasNews else { return nothingIsNew() }
+    guard outbox.hasNews else { return nothingIsNew(at: now) }
     let since = journal.element.waitingSince ?? now
     journal.element.waitingSince = since
     guard journal.element.due(since, newBytes: outbox.stored.element.newBytes).isReached(at: now) else {
@@ -35,7 +35,7 @@ extension STOMPSession {
     }
     guard fillCommit() else {
       // All of it may have ended before the journal had any of it.
-      guard outbox.hasNews else { return nothingIsNew() }
+      guard outbox.hasNews else { return nothingIsNew(at: now) }
       journal.element.pause(at: now)
       return false
     }
@@ -184,8 +184,8 @@ extension STOMPSession {
   }
 
   /// Returns false: there is nothing to be written, nor to wait for.
-  private mutating func nothingIsNew() -> Bool {
-    journal.element.rest()
+  private mutating func nothingIsNew(at now: Instant) -> Bool {
+    journal.element.rest(at: now)
     journal.element.durablePosition = outbox.stored.element.lastSerial
     outbox.stored.element.newBytes = 0
     return false

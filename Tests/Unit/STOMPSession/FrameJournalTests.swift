@@ -175,6 +175,51 @@ import Testing
     #expect(journal.stomp.event() == "journal recovered(messages: 2)")
   }
 
+  /// A frame is at fault only if nothing else was under way: neither a frame without a receipt, nor an acknowledgement.
+  @Test func anErrorThatMayMeanAnother() throws {
+    let journal = try FrameJournalHarness { ($0.urgentBytes, $0.urgentFrames) = (400, 4) }
+    func fail() {
+      journal.stomp.say("ERROR/message:no//^")
+      journal.stomp.session.connectionClosed()
+    }
+    #expect(journal.store("a", cookie: 1) == nil)
+    for _ in 0..<5 {
+      journal.stomp.connect()
+      #expect(journal.stomp.send("u", quiet: true, urgent: true) == nil)
+      #expect(journal.stomp.sent().hasSuffix(send("a", 1)))
+      fail()
+      #expect(journal.stomp.events() == [])
+    }
+    for expected in [[], ["completed 1 refused"]] {
+      journal.stomp.connect()
+      #expect(journal.stomp.sent() == send("a", 1))
+      fail()
+      #expect(journal.stomp.events() == expected)
+    }
+  }
+
+  /// Urgent frames go first, and one by one as well.
+  @Test func anErrorWhileUrgentFramesGo() throws {
+    let journal = try FrameJournalHarness { ($0.urgentBytes, $0.urgentFrames) = (400, 4) }
+    func fail() {
+      journal.stomp.say("ERROR/message:no//^")
+      journal.stomp.session.connectionClosed()
+    }
+    #expect(journal.store("a", cookie: 1) == nil)
+    journal.stomp.connect()
+    _ = journal.stomp.sent()
+    fail()
+    for number in 1...2 {
+      journal.stomp.connect()
+      #expect(journal.stomp.send("u", receipt: true, quiet: true, urgent: true) == nil)
+      #expect(journal.stomp.sent().contains("receipt:u\(number)/"))
+      journal.stomp.say("RECEIPT/receipt-id:u\(number)//^")
+      #expect(journal.stomp.sent() == send("a", 1))
+      fail()
+    }
+    #expect(journal.stomp.events() == ["completed 1 refused"])
+  }
+
   @Test(arguments: [false, true])
   func aDiskThatFails(isStrict: Bool) throws {
     let journal = try FrameJournalHarness { $0.journalIsStrict = isStrict }
