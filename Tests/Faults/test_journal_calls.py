@@ -53,13 +53,13 @@ def program(request: pytest.FixtureRequest) -> str:
     return "".join(map(textwrap.dedent, (BEGIN, CLIENTS[request.param], SEND)))
 
 
-def traced(program: str, path: Path, flags: int = 0, size: int = 262144) -> list[str]:
+def traced(program: str, path: Path, flags: int = 0, size: int = 262144, more: str = "") -> list[str]:
     """The calls that concern the journal, each a word, and what the program says."""
     if not shutil.which("strace"):
         pytest.skip("needs strace")
     trace = path.with_suffix(".trace")
     code = [sys.executable, "-c", program, str(Path(__file__).parents[1]), str(path), str(flags), str(size)]
-    command = ["strace", "-f", "-qq", "-y", "-e", "signal=none", "-e", f"trace={CALLS}", "-o", str(trace), *code]
+    command = ["strace", "-f", "-qq", "-y", "-e", "signal=none", "-e", f"trace={CALLS}{more}", "-o", str(trace), *code]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
     if "PTRACE" in done.stderr or "ptrace" in done.stderr:
         pytest.skip("nothing can be traced here")
@@ -108,3 +108,11 @@ def test_a_file_of_an_earlier_process_and_another_size(program: str, tmp_path: P
     calls = traced(program, tmp_path / "journal", flags=2, size=524288)
     begin = [word for word in calls[: calls.index("is open")] if not word.startswith("pwrite")]
     assert begin == ["flock", "fdatasync", "flock", "ftruncate", "fsync", "rename", "fsync directory"]
+
+
+def test_the_old_file_is_locked_until_the_new_one_has_its_name(program: str, tmp_path: Path):
+    """Another process would take up the old one in between, and nobody would read what it stores there."""
+    traced(program, tmp_path / "journal")
+    calls = traced(program, tmp_path / "journal", flags=2, size=524288, more=",close")
+    begin = calls[: calls.index("is open")]
+    assert begin.count("close") == 1 and begin.index("rename") < begin.index("close")
