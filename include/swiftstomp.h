@@ -519,10 +519,10 @@ typedef struct sst_options {
     /*
      * The journal: a file that keeps frames with SST_SEND_STORE until the server has confirmed them, over the
      * end of the process and over a power cut. The next client with the same file takes them up in
-     * sst_client_init(), and sends them when it is connected, before all others of the outbox: what was stored
-     * arrives at least once, or ends with an event that says why not. sst_sync() waits until everything is
-     * stored. Sending does not wait for the disk, and a frame leaves at once. docs/journal.md has the file's
-     * format. Without a path the others have to be 0. Not with SST_OPTION_OWN_TRANSPORT.
+     * sst_client_init(), and sends them when it is connected, before all others of the outbox: what was
+     * stored arrives at least once, or ends with an event that says why not. sst_sync() waits until
+     * everything is stored. Sending does not wait for the disk, and a frame leaves at once. docs/journal.md
+     * has the file's format. Without a path the others have to be 0. Not with SST_OPTION_OWN_TRANSPORT.
      */
     sst_bytes journal;            /* the file's path, 1 to 1,000 bytes; empty: no journal. The file is made
                                      with mode 0600 if it is not there, as PATH.new until it is whole */
@@ -631,8 +631,8 @@ SST_API int32_t sst_client_init(void *memory, size_t size, const sst_options *op
 
 /*
  * Closes a client at once, without DISCONNECT, and gives the block back. What was not sent is lost, unless a
- * journal has it; a commit that is being written is waited for. What has ended since the last commit is in the
- * journal still, and is sent again by the next process, unless sst_sync() comes before. Passcodes are
+ * journal has it; a commit that is being written is waited for. What has ended since the last commit is
+ * still in the journal, and is sent again by the next process, unless sst_sync() comes before. Passcodes are
  * overwritten.
  *
  * client   the client; no other call may follow
@@ -871,7 +871,8 @@ enum {
      * The journal keeps the frame until its receipt came (sst_options.journal): if the process ends before,
      * or power fails, the next one sends it. It has SST_SEND_RECEIPT and SST_SEND_AGAIN, whether they are set
      * or not, so the server may get it twice: add an id header of your own, by which consumers drop
-     * duplicates. Not in a transaction, not urgent, and with SST_OVERFLOW_REFUSE. Without a journal it is SST_ERR_JOURNAL.
+     * duplicates. Not in a transaction, not urgent, and with SST_OVERFLOW_REFUSE. Without a journal it is
+     * SST_ERR_JOURNAL.
      */
     SST_SEND_STORE = 32
 };
@@ -1053,9 +1054,9 @@ SST_API int32_t sst_unsubscribe_with(sst_client *client, uint32_t subscription, 
 SST_API int32_t sst_ack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
- * Acknowledges a message, and sends headers with ACK that the server understands. The receipt header is the library's:
- * COMMIT has one. The frame goes into control_bytes, or, in a transaction, into the outbox, so these have to
- * have room for the headers as well.
+ * Acknowledges a message, and sends headers with ACK that the server understands. The receipt header is the
+ * library's: COMMIT has one. The frame goes into control_bytes, or, in a transaction, into the outbox, so
+ * these have to have room for the headers as well.
  *
  * client        the client
  * token         as for sst_ack()
@@ -1081,8 +1082,8 @@ SST_API int32_t sst_ack_with(sst_client *client, uint64_t token, const sst_bytes
 SST_API int32_t sst_nack(sst_client *client, uint64_t token, uint32_t transaction);
 
 /*
- * Refuses a message, and sends headers with NACK. With "requeue" and the value "false" RabbitMQ does not deliver it
- * again: it goes to the dead letter exchange of its queue, or, if that has none, nowhere.
+ * Refuses a message, and sends headers with NACK. With "requeue" and the value "false" RabbitMQ does not
+ * deliver it again: it goes to the dead letter exchange of its queue, or, if that has none, nowhere.
  *
  * client        the client
  * token         as for sst_ack()
@@ -1155,8 +1156,8 @@ enum {
      * the server said why in ERROR, text is its message header, headers are all of them, and body is its
      * body: if it is larger than the receive buffer, as much of its beginning as fits there behind the
      * headers; and if it did not come to its end on an established connection, because that ended or the
-     * server fell silent, what came. body_total is the server's content-length, or, without one, the size of body.
-     * sst_last_failure() says more.
+     * server fell silent, what came. body_total is the server's content-length, or, without one, the size of
+     * body. sst_last_failure() says more.
      */
     SST_EVENT_DISCONNECTED = 2,
     /*
