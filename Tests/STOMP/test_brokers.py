@@ -41,10 +41,18 @@ def test_consume_acknowledges_each(broker, witness, queue, run):
     program.says("[", 3)
     assert program.end() == 0
     assert [line for line in program.said.splitlines() if line.startswith("  [")] == ["  [one]", "  [two]", "  []"]
-    # They were acknowledged: nobody else gets them.
-    witness.put(queue, b"last")
+    # They were acknowledged: nobody else gets them. CoilMQ may give a message to the one who has just left, and then nobody
+    # gets that.
     witness.subscribe(queue)
-    assert witness.expect("MESSAGE").body == b"last"
+    witness.socket.settimeout(2)
+    for _ in range(10):
+        witness.put(queue, b"last")
+        try:
+            assert witness.expect("MESSAGE").body == b"last"
+            return
+        except TimeoutError:
+            pass
+    pytest.fail("nothing comes any more")
 
 
 def test_a_selector(broker, queue, witness, run):
