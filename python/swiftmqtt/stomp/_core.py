@@ -59,6 +59,8 @@ Finish = Callable[[Union[Error, None]], None]
 
 #: Cookies from here on are those of calls that wait.
 OWN_COOKIES = 1 << 63
+#: As plain numbers: an operation of an IntFlag takes a microsecond.
+_STORE, _QUIET = int(SendFlag.STORE), int(SendFlag.QUIET)
 #: How long leaving a block waits for what was sent, in milliseconds.
 DRAIN_MS = 5000
 #: How long it then waits for the disk, which takes some milliseconds as a rule.
@@ -339,14 +341,16 @@ class Core(Named):
             if value is not False and _options.checked_flag(name, value):
                 flags |= bit
         struct.flags = flags
-        struct.overflow = one_of("overflow", overflow, Overflow)
+        if overflow is not Overflow.REFUSE:
+            struct.overflow = one_of("overflow", overflow, Overflow)
         struct.transaction = _transaction(transaction)
         struct.cookie = _cookie(cookie)
         return struct
 
     def _post(self, frame: _abi.Frame) -> None:
         """sst_send(). Raises NoRoomError if there is no room."""
-        stored, quiet = bool(frame.flags & SendFlag.STORE), bool(frame.flags & SendFlag.QUIET)
+        flags = frame.flags
+        stored, quiet = flags & _STORE != 0, flags & _QUIET != 0
         if self._has_journal and not quiet and not frame.cookie:
             frame.cookie = self._own_cookie()
         status = QUICK.sst_send(self._open(), ctypes.byref(frame))
